@@ -1,0 +1,143 @@
+"""Every expected failure of gate: one class each, with the exit code it ends the command with.
+
+Anything that is not a `GateError` is a bug: the log is saved, its path shown, exit 70.
+A message says what, where, what was found, and what to do next. No message carries a secret's value.
+Imported by bootstrap: standard library only, Python 3.10 or newer.
+"""
+
+from __future__ import annotations
+
+EXIT_PASSED = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_NOT_MEASURED = 3
+EXIT_SUPERSEDED = 4
+EXIT_UNDECIDED = 5
+EXIT_REMAINS = 6
+EXIT_BUG = 70
+EXIT_CANCELLED_INT = 130
+EXIT_CANCELLED_TERM = 143
+
+
+class GateError(Exception):
+    """An expected failure. `exit_code` is what the command ends with; `hint` says what to do next."""
+
+    exit_code = EXIT_USAGE
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  {self.hint}" if self.hint else self.message
+
+
+# --- what people write -------------------------------------------------------------------------------
+
+
+class UsageError(GateError):
+    """The command line asks for something that does not exist or does not go together."""
+
+
+class ConfigError(GateError):
+    """One or more faults in a file people write (`gate.yaml`, a scenario), all reported at once."""
+
+
+class PromptError(GateError):
+    """A prompt template that is missing, malformed, or names something that is not defined."""
+
+
+class ArtifactError(GateError):
+    """The artifact is not there, is ambiguous, or is not what its digest says."""
+
+
+class LadderError(GateError):
+    """A rung of the deadline ladder does not fit below the next one."""
+
+
+class Declined(GateError):
+    """A person was asked and said no, or nobody could be asked and `--yes` was not given."""
+
+
+# --- the run directory -------------------------------------------------------------------------------
+
+
+class DocumentError(GateError):
+    """A file of gate's own that cannot be read as what it should be: torn, foreign, or of a newer version."""
+
+
+class RunNotFound(GateError):
+    """No run of that id below the root, or more than one where one is meant."""
+
+
+class RunHeld(GateError):
+    """Another process holds the run's lease and is alive."""
+
+
+class LiveTwin(GateError):
+    """A run of the same gate, ref and version is still live."""
+
+
+class StoreError(GateError):
+    """The run directory could not be read or written."""
+
+
+class StoreUnavailable(StoreError):
+    """The shared root does not answer (hung, cut off, vanished). The state is unknown: nothing follows from it."""
+
+
+class StoreFull(StoreError):
+    """No space left, or over quota, on the shared root."""
+
+
+class StoreDenied(StoreError):
+    """The operating system refuses access to a file of the run directory."""
+
+
+# --- engines -----------------------------------------------------------------------------------------
+
+
+class EngineError(GateError):
+    """An engine's answer that is not the one asked for."""
+
+
+class EngineUnreachable(EngineError):
+    """No usable answer (refused, timed out, 5xx, HTML from a proxy). The state is unknown; reads may be retried."""
+
+
+class EngineAuthError(EngineError):
+    """The engine rejects the credential (401), or it lacks a permission (403)."""
+
+
+class EngineRefused(EngineError):
+    """The engine understood and said no (validation, quota, capability). Retrying the same is pointless."""
+
+
+class CreateUnclear(EngineError):
+    """A create ended without an answer: the workload may exist. Look it up by tag, then adopt or remove it."""
+
+
+class WorkloadNotFound(EngineError):
+    """The engine answers and does not know this id. Never success; shortly after a create it is list lag."""
+
+
+class CapabilityError(GateError):
+    """The plan needs what the engine does not declare."""
+
+
+# --- secrets, agents, tools --------------------------------------------------------------------------
+
+
+class SecretError(GateError):
+    """A secret's source is missing, empty, or too short to be redacted safely."""
+
+
+class AgentError(GateError):
+    """The agent's CLI is missing, has another version than the plan pins, or cannot start."""
+
+
+class RemainsError(GateError):
+    """Done, but something remains or differs: survivors, replay differences, failed checks."""
+
+    exit_code = EXIT_REMAINS
