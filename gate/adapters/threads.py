@@ -17,6 +17,9 @@ import anyio.lowlevel
 
 T = TypeVar("T")
 
+IDLE = 10.0
+"""Seconds after which a thread without work ends."""
+
 
 class _Call(Generic[T]):
     """One call on its way through a thread."""
@@ -74,7 +77,14 @@ class Lane:
 
     def _serve(self) -> None:
         while True:
-            call = self._calls.get()
+            try:
+                call = self._calls.get(timeout=IDLE)
+            except queue.Empty:
+                with self._lock:
+                    if self._busy == 0:  # else a call is on its way, and may be counting on this thread
+                        self._threads -= 1
+                        return
+                continue
             call.work()
             with self._lock:
                 self._busy -= 1
