@@ -69,10 +69,14 @@ BlindKind = Literal["refused", "rejected", "timed_out", "gone", "error"]
 
 @dataclass(frozen=True, slots=True)
 class EngineSeen:
-    """The engine answered: workload id of the plan to what the engine says. Missing from a complete list: gone."""
+    """The engine answered: workload id of the plan to what the engine says. Missing from a complete list: gone.
+
+    `not_found` are plan ids whose engine id the engine, asked by itself, does not know (WorkloadNotFound).
+    """
 
     workloads: Mapping[str, Workload]
     complete: bool
+    not_found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,14 @@ class SupersedeSeen:
     newer: NewerRun
 
 
-Observation = Tick | Resumed | CancelSeen | SupersedeSeen
+@dataclass(frozen=True, slots=True)
+class VerdictsFound:
+    """Verdicts of this attempt that are already on disk (an earlier poller, or a write that raced): they stand."""
+
+    verdicts: tuple[Verdict, ...]
+
+
+Observation = Tick | Resumed | CancelSeen | SupersedeSeen | VerdictsFound
 
 # --- actions -----------------------------------------------------------------------------------------
 
