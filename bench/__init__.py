@@ -1,0 +1,1 @@
+"""What the project promises in figures, measured: `make bench` writes bench/README.md."""
