@@ -34,6 +34,11 @@ SESSION = "session"
 HOME = "home"
 
 
+def claim(holder: str) -> str:
+    """Key of the claim by which somebody took the lease over from `holder`, created once."""
+    return f"gate/lease-taken/{holder}.json"
+
+
 def attempt(number: int) -> str:
     """Key of an attempt's record."""
     return f"gate/attempts/{number:04d}.json"
