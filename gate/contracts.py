@@ -411,6 +411,13 @@ class LegHome(Protocol):
         """Make this start's directory (never one that exists), copy in the staged files; return the incarnation."""
         ...
 
+    async def idle(self, beat: float, longest: float) -> None:
+        """Return when a new look at the leg is worth its cost, at the latest after `longest` seconds.
+
+        A home that must look to find out returns every `beat` seconds; one that is told of changes waits for the next.
+        """
+        ...
+
     async def scan(self, *, full: bool) -> Scan:
         """Look for change below workspace and session: the hot set, or everything in slices when `full`."""
         ...

@@ -1,0 +1,48 @@
+"""A command leg: the command runs, and the state file is waited for.
+
+Imported by bootstrap: standard library only, Python 3.10 or newer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gate.contracts import CommandResult
+from gate.machines import leg_task
+from gate.machines.clock import Now, reading
+from gate.machines.leg_model import CommandStarted, Finish, LegState, Looked, StartCommand, Step, finish
+from gate.machines.verdict import Reason
+
+TAIL = 600
+"""Characters of a failed command's output that the sentence shows."""
+
+
+def begin(state: LegState, now: Now) -> Step:
+    """The leg is prepared: its command."""
+    return replace(state, phase="launch", doing="start", task_began=reading(now, "task")), (StartCommand(),)
+
+
+def step(state: LegState, seen: CommandStarted | Looked, now: Now) -> Step:
+    """One observation of a command leg."""
+    match seen:
+        case CommandStarted(problem=""):
+            return replace(state, doing="watch", watch_began=now.mono), ()
+        case CommandStarted():
+            return finish(state, "failed", Reason.COMMAND_FAILED, f"The command cannot be started: {seen.problem}.")
+        case Looked():
+            return _looked(state, seen, now)
+
+
+def _looked(state: LegState, seen: Looked, now: Now) -> Step:
+    state, actions = leg_task.looked(state, seen, now)
+    if state.phase == "ended" or state.doing != "watch" or seen.command is None:
+        return state, actions
+    ending = Finish("failed", Reason.COMMAND_FAILED, f"The command {_ended(seen.command)} before the run was finished.")
+    return leg_task.closing(replace(state, command_ended=True, command_said=seen.command.output[-TAIL:]), ending, now)
+
+
+def _ended(result: CommandResult) -> str:
+    code = result.exit_code
+    how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
+    tail = result.output[-TAIL:].strip()
+    return f"{how} (its last output: {tail})" if tail else how

@@ -1,0 +1,60 @@
+"""Which of several state files is the leg's.
+
+An agent that tries again within the same incarnation leaves more than one. The one of the latest turn counts, then the
+one nearest to the top, then the one that changed last; where that does not decide, none does, and poll says ambiguous.
+Imported by bootstrap: standard library only, Python 3.10 or newer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gate.machines.leg_model import Files, SeenState
+from gate.machines.verdict import StateView
+
+
+def look(files: Files, views: tuple[StateView, ...], turns: int) -> Files:
+    """`files` after one look that found `views`, when `turns` turns had been begun."""
+    looks = files.looks + 1
+    before = {seen.view.path: seen for seen in files.seen}
+    seen: list[SeenState] = []
+    for view in views:
+        if view.status == "absent":
+            continue
+        old = before.get(view.path)
+        if old is None:
+            seen.append(SeenState(view, generation=turns, look=looks))
+        elif old.view != view:
+            seen.append(replace(old, view=view, look=looks))
+        else:
+            seen.append(old)
+    hint = next((view.detail for view in views if view.status == "absent"), "")
+    found = tuple(seen)
+    if found == files.seen and hint == files.hint:
+        return replace(files, looks=looks)
+    return Files(looks=looks, seen=found, chosen=choose(found), hint=hint)
+
+
+def choose(seen: tuple[SeenState, ...]) -> StateView | None:
+    """The one state file that the pointer names, or None where there is none or no way to tell."""
+    if not seen:
+        return None
+
+    def rank(one: SeenState) -> tuple[int, int, int]:
+        return (one.generation, -one.view.path.count("/"), one.look)
+
+    ordered = sorted(seen, key=rank)
+    if len(ordered) > 1 and rank(ordered[-1]) == rank(ordered[-2]):
+        return None
+    return ordered[-1].view
+
+
+def describe(files: Files) -> str:
+    """What the state files say, for the sentence of a leg that did not finish."""
+    if files.chosen is not None:
+        view = files.chosen
+        said = "is not finished" if view.status == "ok" else f"is {view.status}"
+        return f"{view.path} {said}" + (f" ({view.detail})" if view.detail and view.status != "ok" else "")
+    if files.seen:
+        return "which state file counts cannot be told: " + ", ".join(one.view.path for one in files.seen[:4])
+    return "no state file counts" + (f" ({files.hint})" if files.hint else "")
