@@ -98,7 +98,7 @@ class FileStore:
                 hint="The shared root hangs or is cut off. Nothing was concluded from it.",
             ) from error
         except OSError as error:
-            raise _translated(error, f"cannot {what} {self.run_dir}/{key}") from error
+            raise translated(error, f"cannot {what} {self.run_dir}/{key}") from error
         finally:
             call.abandoned = True
 
@@ -287,7 +287,8 @@ def _raise_unless_gone(error: OSError) -> None:
         raise error
 
 
-def _translated(error: OSError, what: str) -> StoreError:
+def translated(error: OSError, what: str) -> StoreError:
+    """The operating system's word as an error of the run directory; `what` says what was tried."""
     text = f"{what}: {os.strerror(error.errno) if error.errno else error}"
     if error.errno in _FULL:
         return StoreFull(text, hint="Free space below the root (`gate prune`), or raise the quota.")

@@ -16,7 +16,7 @@ import os
 import re
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gate.documents import Json, parse_strict
@@ -249,22 +249,28 @@ def find_states(base: str | os.PathLike[str], globs: Sequence[str], *, everywher
     Walks only where `globs` can match; `everywhere` also looks for strays in the whole workspace (slow: for telling
     people why nothing counted). Never raises: what may not be listed is in `denied`.
     """
-    names = tuple({glob.rpartition("/")[2] for glob in globs})
-    tops = tuple(dict.fromkeys((*map(_fixed_part, globs), *(("session", "workspace") if everywhere else ()))))
     walk = _Walk(os.fspath(base))
+    counting, strays = sort_out((rel for top in tops(globs, everywhere) for rel in walk.files(top)), globs)
+    return Found(counting, strays, walk.truncated, tuple(walk.denied), tuple(walk.visited))
+
+
+def tops(globs: Sequence[str], everywhere: bool) -> tuple[str, ...]:
+    """The directories to walk, none within another; "" is the incarnation's directory itself."""
+    wanted = dict.fromkeys((*map(_fixed_part, globs), *(("session", "workspace") if everywhere else ())))
+    return tuple(top for top in wanted if not any(top != o and (o == "" or top.startswith(f"{o}/")) for o in wanted))
+
+
+def sort_out(files: Iterable[str], globs: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of these paths, those that count, and the strays: named like a state file, in a place that does not count."""
+    names = tuple({glob.rpartition("/")[2] for glob in globs})
     counting: set[str] = set()
     strays: set[str] = set()
-    for top in tops:
-        if any(top != other and (other == "" or top.startswith(f"{other}/")) for other in tops):
-            continue
-        for rel in walk.files(top):
-            if counts(rel, globs):
-                counting.add(rel)
-            elif any(_compiled(name).match(rel.rpartition("/")[2]) for name in names):
-                strays.add(rel)
-    return Found(
-        tuple(sorted(counting)), tuple(sorted(strays)), walk.truncated, tuple(walk.denied), tuple(walk.visited)
-    )
+    for rel in files:
+        if counts(rel, globs):
+            counting.add(rel)
+        elif any(_compiled(name).match(rel.rpartition("/")[2]) for name in names):
+            strays.add(rel)
+    return tuple(sorted(counting)), tuple(sorted(strays))
 
 
 def _fixed_part(glob: str) -> str:

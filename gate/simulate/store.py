@@ -5,6 +5,9 @@ from __future__ import annotations
 from gate.errors import StoreUnavailable
 from gate.rundir import keys
 
+DEPTH = 3
+"""Levels of folders that have an index and a version: down to `legs/LEG/TAG`."""
+
 
 class MemoryDisk:
     """Files by key. `present` False: the root is gone. `version(folder)` grows with every change below a folder."""
@@ -13,6 +16,7 @@ class MemoryDisk:
         self.files: dict[str, bytes | bytearray] = {}
         self.present = True
         self._versions: dict[str, int] = {}
+        self._below: dict[str, dict[str, None]] = {}
 
     def write(self, key: str, data: bytes) -> None:
         """Write a whole file at once, as a workload does."""
@@ -32,23 +36,32 @@ class MemoryDisk:
         """Remove a file; False where there was none."""
         if self.files.pop(key, None) is None:
             return False
-        self._touch(key)
+        for folder in _folders(key):
+            del self._below[folder][key]
+            self._versions[folder] += 1
         return True
 
     def below(self, folder: str) -> tuple[str, ...]:
         """Keys of the files below `folder` ("" for all), sorted."""
-        start = f"{folder}/" if folder else ""
-        return tuple(sorted(key for key in self.files if key.startswith(start)))
+        if folder.count("/") < DEPTH:
+            return tuple(sorted(self._below.get(folder, ())))
+        top = "/".join(folder.split("/")[:DEPTH])
+        return tuple(sorted(key for key in self._below.get(top, ()) if key.startswith(f"{folder}/")))
 
     def version(self, folder: str) -> int:
         """A number that differs after any change below `folder`, at most three levels deep (`legs/LEG/TAG`)."""
         return self._versions.get(folder, 0)
 
     def _touch(self, key: str) -> None:
-        parts = key.split("/")
-        for depth in range(1, min(len(parts), 4)):
-            folder = "/".join(parts[:depth])
+        for folder in _folders(key):
+            self._below.setdefault(folder, {})[key] = None
             self._versions[folder] = self._versions.get(folder, 0) + 1
+
+
+def _folders(key: str) -> list[str]:
+    """The folders of `key`, at most DEPTH levels deep, "" first."""
+    parts = key.split("/")
+    return ["/".join(parts[:depth]) for depth in range(min(len(parts), DEPTH + 1))]
 
 
 class MemoryStore:
