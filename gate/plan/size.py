@@ -1,0 +1,29 @@
+"""Sizes as people write them (`512Gi`, `64M`): to bytes and back, exactly."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS: dict[str, int] = {
+    **{letter: 1000**power for power, letter in enumerate("KMGT", start=1)},
+    **{f"{letter}i": 1024**power for power, letter in enumerate("KMGT", start=1)},
+}
+_PATTERN = re.compile(r"(\d{1,12})([KMGT]i?)", re.ASCII)
+
+EXPECTED = "a size such as 64Mi, 512Gi or 2Ti"
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `text`: a whole number and K, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (of 1024). Else ValueError."""
+    match = _PATTERN.fullmatch(text)
+    if match is None:
+        raise ValueError(EXPECTED)
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def format_size(size: int) -> str:
+    """`size` bytes in the largest unit that leaves no remainder; `17 bytes` where none does."""
+    for unit in ("Ti", "Gi", "Mi", "Ki", "T", "G", "M", "K"):
+        if size and size % _UNITS[unit] == 0:
+            return f"{size // _UNITS[unit]}{unit}"
+    return f"{size} bytes"
