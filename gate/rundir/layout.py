@@ -16,6 +16,7 @@ from pathlib import Path
 
 LEASE = "gate/lease.json"
 MANIFEST = "gate/manifest.json"
+PLAN = "gate/plan.json"
 RESERVE = "gate/reserve"
 """A file of zeros, given up first when the disk is full, so that evidence still fits."""
 

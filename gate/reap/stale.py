@@ -1,0 +1,82 @@
+"""`gate reap --stale`: stop what older runs of the same gate, repository and ref left, and nothing that is watched."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+import anyio
+
+from gate.contracts import Clock, Engine, Scope, Store, Workload
+from gate.reap.leases import leases as leases_of
+from gate.reap.remaining import Remaining, removal
+from gate.reap.report import Held, ReapReport, burning
+from gate.reap.settle import settle
+from gate.rundir.formats import Kept
+from gate.rundir.lease import live_holder
+from gate.rundir.run import Run
+
+
+class Runs(Protocol):
+    """The runs of one gate below a root."""
+
+    async def open(self, run: str) -> Store | None:
+        """The run's directory, or None where it is not below this root. Raises StoreUnavailable."""
+        ...
+
+
+async def reap_stale(
+    engine: Engine, clock: Clock, runs: Runs, scope: Scope, *, spare: Collection[str], dry_run: bool, budget: float
+) -> ReapReport:
+    """Stop what the engine lists in `scope` (which names a ref) under other runs than those in `spare`.
+
+    A run that a live process holds is named and left, and so is one whose directory is not below this root: whether
+    somebody watches it cannot be known here. Leases of kept workloads are honoured, save those that a superseded run
+    left to itself: the newer run is what they made way for. Raises EngineError, StoreError.
+    """
+    assert scope.ref is not None
+    by_run: dict[str, list[Workload]] = {}
+    for workload in (await engine.list(scope)).workloads:
+        if workload.run not in spare and workload.ref == scope.ref and burning(workload):
+            by_run.setdefault(workload.run, []).append(workload)
+    reports: dict[str, ReapReport] = {}
+
+    async def one(run: str) -> None:
+        reports[run] = await _one(engine, clock, await runs.open(run), run, by_run[run], dry_run=dry_run, budget=budget)
+
+    async with anyio.create_task_group() as tasks:
+        for run in by_run:
+            tasks.start_soon(one, run)
+    return _together(reports)
+
+
+async def _one(
+    engine: Engine, clock: Clock, store: Store | None, run: str, live: list[Workload], *, dry_run: bool, budget: float
+) -> ReapReport:
+    if store is None:
+        why = "its run directory is not below this root: whether somebody watches it cannot be known"
+        command = f"{removal(engine.kind, run, None)} --all"
+        return ReapReport(remaining=tuple(Remaining(w.name, w.id, why, command) for w in live))
+    lease = await live_holder(store, clock)
+    if lease is not None:
+        return ReapReport(held=(Held(run, lease, tuple(w.name for w in live)),))
+    records = Run(store)
+    tags = sorted({w.tag for w in live} & {a.tag for a in await records.attempts()})
+    leases = _honoured(run, await leases_of(records, tags, (await clock.now()).wall))
+    names = {(e.tag, e.name): f"{e.tag}/{e.id}" for tag in tags for e in (await records.entries(tag)).values()}
+    kept = {f"{lease.tag}/{lease.workload}" for lease in leases}
+    stopped = tuple(w for w in live if names.get((w.tag, w.name)) not in kept)
+    if dry_run or not tags:
+        return ReapReport(stopped, leases)
+    return ReapReport(stopped, leases, (), await settle(store, engine, clock, tags, kept=kept, budget=budget))
+
+
+def _honoured(run: str, leases: Collection[Kept]) -> tuple[Kept, ...]:
+    return tuple(lease for lease in leases if lease.holder != run)
+
+
+def _together(reports: Mapping[str, ReapReport]) -> ReapReport:
+    whole = ReapReport()
+    for run in sorted(reports):
+        whole = whole.and_(reports[run])
+    return whole
