@@ -15,7 +15,7 @@ from gate.dispatch.difference import difference
 from gate.dispatch.digests import sha256
 from gate.dispatch.draft import draft
 from gate.dispatch.history import Earlier, history
-from gate.dispatch.launch import REFUSED, Launch, launch, launches
+from gate.dispatch.launch import Launch, launch, launches
 from gate.dispatch.preflight import check
 from gate.dispatch.world import DispatchWorld, Order
 from gate.documents import dump
@@ -27,6 +27,7 @@ from gate.reap.remaining import Remaining
 from gate.reap.settle import settle
 from gate.rundir import layout
 from gate.rundir.formats import Assignment, Attempt, Decision, Manifest, WorkloadEntry
+from gate.rundir.notes import REFUSED
 from gate.rundir.run import Run
 
 CLEARING = 120.0

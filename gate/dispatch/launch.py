@@ -14,11 +14,10 @@ from gate.errors import CreateUnclear, EngineAuthError, EngineRefused, EngineUnr
 from gate.plan import identity
 from gate.rundir import layout
 from gate.rundir.formats import Attempt, WorkloadEntry
+from gate.rundir.notes import REFUSED, UNCLEAR
 from gate.rundir.run import Run
 
 AT_ONCE = 4
-REFUSED, UNCLEAR = "refused: ", "unclear: "
-"""How the note of an entry begins whose workload was not created, or may have been. Poll judges its legs by this."""
 
 
 @dataclass(frozen=True, slots=True)
