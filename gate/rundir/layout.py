@@ -80,6 +80,11 @@ def assignment(tag: str, workload_id: str) -> str:
     return f"staged/assignments/{tag}/{workload_id}.json"
 
 
+def supervised(tag: str, workload_id: str) -> str:
+    """Key of what the supervisor says became of a workload; below `legs/`, the one folder it may write to."""
+    return f"legs/.workloads/{tag}/{workload_id}.json"
+
+
 def leg_tag(leg: str, tag: str) -> str:
     """Directory of one leg of one attempt; incarnations lie in it."""
     return f"legs/{leg}/{tag}"

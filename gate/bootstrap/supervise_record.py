@@ -1,0 +1,75 @@
+"""What became of the workload, kept on disk as it changes.
+
+Imported by bootstrap: standard library only, Python 3.10 or newer.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gate.bootstrap.supervise_files import LOG, STATUS, STOP, Supervised, write
+from gate.bootstrap.supervise_log import cap, say
+from gate.rundir import layout
+from gate.rundir.formats import Assignment
+
+_SHARED_SECONDS = 10.0
+"""A hung share must not keep the workload's end from the registry, which is on this machine's own disk."""
+
+
+class Record:
+    """Writes `status.json` in the registry entry, where there is one, and a copy beside the legs."""
+
+    def __init__(self, registry: Path | None) -> None:
+        self.status = Supervised(tag="", workload="", host=platform.node(), pid=0, start=0, phase="pending")
+        self._registry = registry
+        self._shared: Path | None = None
+        self._log = os.open(registry / LOG, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) if registry else None
+
+    def belongs_to(self, assignment: Assignment) -> None:
+        """From here on the copy is written too."""
+        self._shared = Path(assignment.run_dir, layout.supervised(assignment.tag, assignment.workload))
+        self.status = replace(self.status, tag=assignment.tag, workload=assignment.workload)
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of the status and write it, durably; nothing is written where nothing changed."""
+        changed = replace(self.status, **changes)
+        if changed == self.status:
+            return
+        self.status = changed
+        if self._registry is not None:
+            write(self._registry / STATUS, changed)
+        # Not while pending: a thread that hangs on the share would make the fork that follows unsafe.
+        if self._shared is not None and changed.phase != "pending":
+            self._share(self._shared, changed)
+
+    def stop_requested(self) -> bool:
+        """Has somebody left a request to stop in the registry?"""
+        return self._registry is not None and (self._registry / STOP).exists()
+
+    def cap_log(self) -> None:
+        """Keep the log in the registry below its cap."""
+        if self._log is not None and cap(self._log):
+            say("the log grew past its cap: its middle was given up")
+
+    def _share(self, path: Path, status: Supervised) -> None:
+        problem: list[OSError] = []
+
+        def work() -> None:
+            try:
+                path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+                write(path, status)
+            except OSError as error:
+                problem.append(error)
+
+        thread = threading.Thread(target=work, name="gate-record", daemon=True)
+        thread.start()
+        thread.join(_SHARED_SECONDS)
+        if thread.is_alive():
+            say(f"no answer from {path.parent} within {_SHARED_SECONDS:g} s; going on without it")
+        elif problem:
+            say(f"cannot write {path}: {problem[0]}")
