@@ -1,6 +1,7 @@
 """Files of gate's own: frozen dataclasses to JSON and back, strictly.
 
-Every document has a `FORMAT` and a `VERSION`. A newer version is refused, an older one migrated (`MIGRATIONS`), an
+Every document has a `FORMAT` and a `VERSION`, written as `format` and `format_version`: plans and manifests have a
+`version` of their own, the product's. A newer version is refused, an older one migrated (`MIGRATIONS`), an
 unknown or missing key is an error: a reader never defaults what it could not read. Field types understood: str, int,
 float, bool, None, Literal, Enum, tuple[X, ...], Mapping[str, X], unions, other dataclasses, and `Json`.
 Imported by bootstrap: standard library only, Python 3.10 or newer.
@@ -41,14 +42,14 @@ T = TypeVar("T")
 
 
 def dump(document: Document) -> bytes:
-    """`document` as one JSON object with `format` and `version` first, keys in field order, a newline at the end."""
-    body = {"format": document.FORMAT, "version": document.VERSION, **_encode(document)}
+    """`document` as one JSON object with `format` and `format_version` first, keys in field order, a newline at the end."""
+    body = {"format": document.FORMAT, "format_version": document.VERSION, **_encode(document)}
     return (json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
 
 
 def dump_line(document: Document) -> bytes:
     """The same on one line, for journals."""
-    body = {"format": document.FORMAT, "version": document.VERSION, **_encode(document)}
+    body = {"format": document.FORMAT, "format_version": document.VERSION, **_encode(document)}
     return (json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n").encode()
 
 
@@ -64,7 +65,7 @@ def load(cls: type[D], raw: bytes, where: str) -> D:
     if not isinstance(body, dict):
         raise DocumentError(f"{where}: not a {cls.FORMAT} file: expected an object, found {_kind(body)}")
     found = body.pop("format", None)
-    version = body.pop("version", None)
+    version = body.pop("format_version", None)
     if found != cls.FORMAT:
         raise DocumentError(f"{where}: expected format {cls.FORMAT!r}, found {found!r}")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:

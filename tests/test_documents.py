@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from gate import documents
 from gate.errors import DocumentError
-from gate.rundir.formats import Lease, Pointer
+from gate.plan.model import ArtifactPlan
+from gate.rundir.formats import Lease, Manifest, Pointer
 
 
 class Colour(str, Enum):
@@ -92,9 +93,9 @@ def broken(**changes: object) -> bytes:
         (b"\xff{}", "not UTF-8"),
         (documents.dump(GOOD)[:-9], "not a test.sample file"),
         (broken(format="gate.lease"), "expected format 'test.sample', found 'gate.lease'"),
-        (broken(version=3), "newer than this gate reads"),
-        (broken(version=True), "expected a version number"),
-        (broken(version=1), "can no longer be read"),
+        (broken(format_version=3), "newer than this gate reads"),
+        (broken(format_version=True), "expected a version number"),
+        (broken(format_version=1), "can no longer be read"),
         (broken(count=KeyError), "expected key 'count'"),
         (broken(extra=1), "no key 'extra'"),
         (broken(count="1"), "count: expected int"),
@@ -138,9 +139,14 @@ def test_an_older_version_is_migrated_in_one_place(monkeypatch: pytest.MonkeyPat
         return body
 
     monkeypatch.setitem(documents.MIGRATIONS, ("test.sample", 1), rename)
-    old = json.loads(broken(version=1, count=KeyError))
+    old = json.loads(broken(format_version=1, count=KeyError))
     old["number"] = 7
     assert documents.load(Sample, json.dumps(old).encode(), "f").count == 7
+
+
+def test_a_document_with_a_version_of_its_own_keeps_it() -> None:
+    manifest = Manifest("0.1", "1.2.3", "c", "r", 1, {}, 0.0, ArtifactPlan("none", "", "", "", 0), {}, {})
+    assert documents.load(Manifest, documents.dump(manifest), "manifest.json") == manifest
 
 
 def test_numbers_that_json_has_no_word_for_are_never_written() -> None:
