@@ -123,20 +123,23 @@ def _time(state: GateState, leg: LegState, workload: WorkloadState | None, now: 
 
 
 def _phase(leg: LegState, workload: WorkloadState | None) -> str:
-    started = leg.view is not None and bool(leg.view.incarnations)
     if leg.verdict is not None and leg.verdict.carried_from is not None:
         return "carried"
+    started = leg.view is not None and bool(leg.view.incarnations)
     if workload is None or (workload.seen is None and not started):
         return "not seen"
     if leg.verdict is None and (leg.ended_since is not None or leg.bad_since is not None):
         return "reading"
+    return _going(leg, workload, started=started)
+
+
+def _going(leg: LegState, workload: WorkloadState, *, started: bool) -> str:
     if workload.gone:
         return "vanished"
     if workload.pending and not started:
         return "queued"
-    pointer = leg.view.pointer if leg.view is not None else None
-    if pointer is not None:
-        return PHASES[pointer.phase]
+    if leg.view is not None and leg.view.pointer is not None:
+        return PHASES[leg.view.pointer.phase]
     return "ended" if workload.over else "starting"
 
 
