@@ -165,11 +165,14 @@ class FileStore:
             try:
                 end = _end_of_whole_lines(handle)
                 call.before_effect()
+                if end != os.fstat(handle).st_size:
+                    os.ftruncate(handle, end)
                 try:
                     _write_all(handle, data)
                     os.fdatasync(handle)
                 except OSError:
-                    os.ftruncate(handle, end)
+                    if not call.abandoned:  # else the caller may have written more since: that is not ours to cut off
+                        os.ftruncate(handle, end)
                     raise
                 if end == 0:
                     _sync(folder)
@@ -260,15 +263,13 @@ def _sync(folder: int | None) -> None:
 
 
 def _end_of_whole_lines(handle: int) -> int:
-    """Cut off what a crash left torn at the end of a journal; its length then."""
+    """How long the journal is without what a crash left torn at its end."""
     end = os.fstat(handle).st_size
     whole, at = end, end
     while at > 0:
         start = max(0, at - 65536)
         newline = os.pread(handle, at - start, start).rfind(b"\n")
         whole, at = (start + newline + 1, 0) if newline >= 0 else (0, start)
-    if whole != end:
-        os.ftruncate(handle, whole)
     return whole
 
 

@@ -1,0 +1,64 @@
+"""One question at a time, asked in the background: a slow answer must not delay the look at the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+import anyio
+import anyio.abc
+
+T = TypeVar("T")
+
+
+class _Ask(Generic[T]):
+    def __init__(self) -> None:
+        self.done = anyio.Event()
+        self.answer: T | None = None
+
+
+class Asking(Generic[T]):
+    """Asks `question` in `tasks`, never twice at once. The question answers errors as values; it does not raise."""
+
+    def __init__(self, tasks: anyio.abc.TaskGroup, question: Callable[[], Awaitable[T]]) -> None:
+        self._tasks = tasks
+        self._question = question
+        self._ask: _Ask[T] | None = None
+        self.overdue = False
+        """The question under way was begun in an earlier round."""
+
+    def begin(self) -> None:
+        """Ask, unless an answer is still on its way."""
+        self.overdue = self._ask is not None
+        if self._ask is None:
+            self._ask = _Ask()
+            self._tasks.start_soon(self._run, self._ask)
+
+    async def take(self, patience: float) -> T | None:
+        """The answer, or None where it has not come within `patience` seconds: it is kept for the next `take`."""
+        ask = self._ask
+        if ask is None:
+            return None
+        if not ask.done.is_set():
+            with anyio.move_on_after(patience):
+                await ask.done.wait()
+        if not ask.done.is_set():
+            return None
+        self._ask = None
+        return ask.answer
+
+    async def arrived(self) -> None:
+        """Return when the answer under way is there; never where nothing is asked."""
+        if self._ask is None:
+            await anyio.sleep_forever()
+        else:
+            await self._ask.done.wait()
+
+    @property
+    def under_way(self) -> bool:
+        """An answer is awaited."""
+        return self._ask is not None and not self._ask.done.is_set()
+
+    async def _run(self, ask: _Ask[T]) -> None:
+        ask.answer = await self._question()
+        ask.done.set()

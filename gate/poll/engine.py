@@ -1,0 +1,123 @@
+"""The engine's word on the attempt's workloads: one list call, and a second source for what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+import anyio
+
+from gate.contracts import Engine, Scope, Workload
+from gate.errors import EngineAuthError, EngineError, EngineRefused, EngineUnreachable, WorkloadNotFound
+from gate.machines.observations import BlindKind, EngineBlind, EngineSeen
+from gate.plan.identity import workload_name
+from gate.rundir.formats import Attempt, WorkloadEntry
+
+LIST_DEADLINE = 120.0
+"""Seconds; engines have shorter time-outs of their own, this one ends what they forgot."""
+SECOND_SOURCE = 8
+"""Workloads asked for by their ids in one round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One workload of the attempt as the engine may know it. `engine_id` None: only by tag and name."""
+
+    id: str
+    engine_id: str | None
+    tag: str
+    name: str
+
+
+def wanted(attempt: Attempt, entries: Mapping[str, Mapping[str, WorkloadEntry]], engine: Engine) -> tuple[Wanted, ...]:
+    """The workloads to look for. `entries` holds tag to workload id to entry."""
+    found: list[Wanted] = []
+    for workload in attempt.plan.workloads:
+        if all(leg in attempt.carried for leg in workload.legs):
+            continue
+        tag = attempt.adopted.get(workload.id, attempt.tag)
+        entry = entries.get(tag, {}).get(workload.id)
+        if entry is None:
+            name = workload_name(attempt.plan.gate, workload.id, tag, engine.capabilities.max_name)
+            found.append(Wanted(workload.id, None, tag, name))
+        else:
+            found.append(Wanted(workload.id, entry.engine_id, tag, entry.name))
+    return tuple(found)
+
+
+class EngineEye:
+    """Looks at the engine for the poller. `settled` names workloads that have ended: those are asked for no more."""
+
+    def __init__(
+        self, engine: Engine, attempt: Attempt, targets: tuple[Wanted, ...], settled: Callable[[], Collection[str]]
+    ) -> None:
+        self._engine = engine
+        self._targets = targets
+        self._settled = settled
+        only = None if attempt.adopted else attempt.tag
+        self._scope = Scope(attempt.plan.repository, attempt.plan.gate, tag=only)
+
+    async def look(self) -> EngineSeen | EngineBlind:
+        """One round. Never raises an EngineError: that the engine could not be seen is an observation."""
+        try:
+            with anyio.fail_after(LIST_DEADLINE):
+                return await self._look()
+        except EngineError as error:
+            return EngineBlind(blind_kind(error), error.message)
+        except TimeoutError:
+            return EngineBlind("timed_out", f"no answer within {LIST_DEADLINE:g} s")
+
+    async def _look(self) -> EngineSeen:
+        listing = await self._engine.list(self._scope)
+        by_id = {workload.id: workload for workload in listing.workloads}
+        by_name = {(workload.tag, workload.name): workload for workload in listing.workloads}
+        seen: dict[str, Workload] = {}
+        missing: list[Wanted] = []
+        for target in self._targets:
+            workload = by_id.get(target.engine_id or "") or by_name.get((target.tag, target.name))
+            if workload is not None:
+                seen[target.id] = workload
+            elif target.engine_id is not None:
+                missing.append(target)
+        settled = self._settled()
+        unknown: list[str] = []
+        for target in [t for t in missing if t.id not in settled][:SECOND_SOURCE]:
+            assert target.engine_id is not None
+            try:
+                # maestrowf#266: a finished job leaves the list in minutes; not listed is neither success nor failure
+                seen[target.id] = await self._engine.get(target.engine_id)
+            except WorkloadNotFound:
+                unknown.append(target.id)
+            except EngineError:
+                continue  # the list was answered; this one stays unseen in this round
+        return EngineSeen(seen, listing.complete, tuple(unknown))
+
+
+_KINDS: tuple[tuple[type[EngineError], BlindKind], ...] = (
+    (EngineAuthError, "rejected"),
+    (WorkloadNotFound, "gone"),
+    (EngineRefused, "refused"),
+)
+
+
+def blind_kind(error: EngineError) -> BlindKind:
+    """In which way the engine cannot be seen: from the error's class, what caused it, and what it says."""
+    for cls, kind in _KINDS:
+        if isinstance(error, cls):
+            return kind
+    if not isinstance(error, EngineUnreachable):
+        return "error"
+    causes = [type(cause).__name__ for cause in _causes(error)]
+    said = error.message.lower()
+    if any("Timeout" in name for name in causes) or "timed out" in said:
+        return "timed_out"
+    if any("Connect" in name for name in causes) or "refused" in said:
+        return "refused"
+    return "gone" if "gone" in said else "error"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause = error.__cause__ or error.__context__
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
