@@ -62,7 +62,7 @@ async def _one(
         return ReapReport(held=(Held(run, lease, tuple(w.name for w in live)),))
     records = Run(store)
     tags = sorted({w.tag for w in live} & {a.tag for a in await records.attempts()})
-    leases = _honoured(run, await leases_of(records, tags, (await clock.now()).wall))
+    leases = await _honoured(records, run, tags, (await clock.now()).wall)
     names = {(e.tag, e.name): f"{e.tag}/{e.id}" for tag in tags for e in (await records.entries(tag)).values()}
     kept = {f"{lease.tag}/{lease.workload}" for lease in leases}
     stopped = tuple(w for w in live if names.get((w.tag, w.name)) not in kept)
@@ -71,8 +71,11 @@ async def _one(
     return ReapReport(stopped, leases, (), await settle(store, engine, clock, tags, kept=kept, budget=budget))
 
 
-def _honoured(run: str, leases: Collection[Kept]) -> tuple[Kept, ...]:
-    return tuple(lease for lease in leases if lease.holder != run)
+async def _honoured(records: Run, run: str, tags: Collection[str], wall: float) -> tuple[Kept, ...]:
+    """Leases of people and of post-mortems; not what a superseded run left to itself."""
+    superseded = {tag for tag in tags if (d := await records.decision(tag)) is not None and d.word == "SUPERSEDED"}
+    found = await leases_of(records, tuple(tags), wall)
+    return tuple(lease for lease in found if not (lease.tag in superseded and lease.holder == run))
 
 
 def _together(reports: Mapping[str, ReapReport]) -> ReapReport:

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gate.contracts import Capabilities, Clock, Listing, LogChunk, Phase, Scope, Workload, WorkloadRequest
@@ -52,8 +52,6 @@ class FolderEngine:
 
     @property
     def capabilities(self) -> Capabilities:
-        from dataclasses import replace
-
         return replace(CAPABILITIES, list_lag=self.lag)
 
     async def create(self, request: WorkloadRequest) -> str:

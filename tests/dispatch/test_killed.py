@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,11 @@ import pytest
 def instants(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("killed")
     done = subprocess.run(
-        [sys.executable, "-m", "tests.dispatch.killed", str(folder)], capture_output=True, text=True, timeout=100
+        [sys.executable, "-m", "tests.dispatch.killed", str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

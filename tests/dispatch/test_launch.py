@@ -27,7 +27,9 @@ def engine(tmp_path: Path) -> FolderEngine:
     return FolderEngine(tmp_path, SimClock())
 
 
-def go(store: MemoryStore, engine: FolderEngine, wanted: Plan, order: Order | None = None, **changes: object) -> Dispatched:
+def go(
+    store: MemoryStore, engine: FolderEngine, wanted: Plan, order: Order | None = None, **changes: object
+) -> Dispatched:
     async def main() -> Dispatched:
         return await dispatch(world(store, engine, **changes), wanted, order or Order("r1"))
 
@@ -137,7 +139,9 @@ def test_a_refusal_is_recorded_and_dispatch_goes_on(engine: FolderEngine, error:
 
 
 def test_reap_when_refused_makes_room_and_asks_once_more(engine: FolderEngine) -> None:
-    store, asked, reaped = MemoryStore(), [], []
+    store = MemoryStore()
+    asked: list[str] = []
+    reaped: list[bool] = []
 
     def before(request: WorkloadRequest) -> None:
         asked.append(request.workload)
