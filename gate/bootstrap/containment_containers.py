@@ -13,6 +13,8 @@ from gate.bootstrap.containment import Census
 LABEL_TAG = "gate.tag"
 LABEL_WORKLOAD = "gate.workload"
 _TOOLS = ("docker", "podman")
+_NO_DAEMON = "Cannot connect to the Docker daemon"
+"""Then none of its containers runs either: no problem."""
 _SECONDS = 60.0
 """A daemon that does not answer for as long is not waited for."""
 
@@ -29,7 +31,8 @@ def end_containers(tag: str, workload: str) -> tuple[str, ...]:
             continue
         listed = _run(tool, "ps", "--all", "--filter", f"label={LABEL_TAG}={tag}", "--format", _FORMAT)
         if isinstance(listed, str):
-            problems.append(listed)
+            if _NO_DAEMON not in listed:
+                problems.append(listed)
             continue
         for line in listed.stdout.splitlines():
             container, _, owner = line.partition(" ")

@@ -166,7 +166,8 @@ def _become(order: Order, report: int) -> NoReturn:
         os.execvpe(order.command[0], order.command, order.env)  # noqa: S606 - no shell is the point
     except BaseException as error:  # noqa: BLE001 - nothing may return from here into the supervisor's code
         os.write(report, f"cannot run {order.command[0]}: {error}\n".encode())
-    os._exit(127)
+    finally:
+        os._exit(127)
 
 
 def _init(order: Order, report: int, status: int) -> NoReturn:
@@ -188,7 +189,8 @@ def _init(order: Order, report: int, status: int) -> NoReturn:
         _serve(bootstrap, status, wake)
     except BaseException as error:  # noqa: BLE001 - as in _become
         os.write(report, f"{_NO_NAMESPACE}{error}\n".encode())
-    os._exit(1)
+    finally:
+        os._exit(1)
 
 
 def _serve(bootstrap: int, status: int, wake: Wake) -> NoReturn:
