@@ -24,6 +24,7 @@ from gate.plan.model import AgentPlan
 PACKAGE = "@anthropic-ai/claude-code"
 LOST = "No conversation found with session ID"
 USED = "is already in use"
+UNSPENT = (TurnEnd.SESSION_LOST, TurnEnd.SESSION_USED, TurnEnd.UNAVAILABLE)
 
 QUIET = {
     "DISABLE_TELEMETRY": "1",
@@ -58,7 +59,7 @@ class ClaudeAgent:
         if not _is_uuid(request.session):
             # cc#34360: the CLI would refuse it too, but only after the turn was journalled as spent.
             detail = f"session id {request.session!r} is not a UUID; no turn was spent"
-            return TurnOutcome(TurnEnd.FAILED, "", detail, None, None, None, None)
+            return TurnOutcome(TurnEnd.FAILED, "", detail, None, None, None, 0.0)
         events = Events()
 
         async def each(line: bytes) -> None:
@@ -79,7 +80,8 @@ class ClaudeAgent:
             session=events.session,
             exit_code=ended.exit_code,
             usage=events.usage(),
-            cost_usd=events.cost(resumed=request.resume),
+            # A conversation that was turned down never reached the model.
+            cost_usd=0.0 if report.end in UNSPENT else events.cost(resumed=request.resume),
         )
         return await concluded(self._place, request, outcome)
 

@@ -63,15 +63,17 @@ class Events:
         in it tells which. So it counts only for a conversation's first turn; later turns need the per-model
         `model_usage_since_last_result`, which newer versions have.
         """
-        if not self.results:
+        last = self.last
+        if last is None or str(last.get("terminal_reason")).startswith("aborted"):
+            # Interrupted: the model may have answered, and the CLI did not count it.
             return None
         since = [result.get("model_usage_since_last_result") for result in self.results]
         if all(isinstance(models, dict) for models in since):
             costs = [model.get("costUSD") for models in since if isinstance(models, dict) for model in models.values()]
         else:
-            costs = [None if resumed else self.results[-1].get("total_cost_usd")]
+            costs = [None if resumed else last.get("total_cost_usd")]
         known = [float(cost) for cost in costs if isinstance(cost, (int, float)) and not isinstance(cost, bool)]
-        return sum(known) if len(known) == len(costs) else None
+        return sum(known, 0.0) if len(known) == len(costs) else None
 
 
 def text_of(result: Mapping[str, Json]) -> str:

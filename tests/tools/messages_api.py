@@ -99,7 +99,7 @@ class MessagesApi:
             content = message["content"]
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
             if message["role"] == "user":
-                found += [b["text"] for b in blocks if b["type"] == "text" and "<system-reminder>" not in b["text"]]
+                found += [b["text"].strip() for b in blocks if b["type"] == "text" and "<system-reminder>" not in b["text"]]
         return found
 
 
