@@ -16,7 +16,7 @@ from gate.dispatch.digests import sha256
 from gate.dispatch.draft import draft
 from gate.dispatch.history import Earlier, history
 from gate.dispatch.launch import Launch, launch, launches
-from gate.dispatch.preflight import check
+from gate.dispatch.preflight import check_names
 from gate.dispatch.world import DispatchWorld, Order
 from gate.documents import dump
 from gate.errors import EngineUnreachable, RunHeld, UsageError
@@ -62,7 +62,7 @@ async def dispatch(world: DispatchWorld, plan: Plan, order: Order) -> Dispatched
     else:
         attempt, continued = await _next(world, plan, order, earlier), False
     wanted = launches(world, attempt)
-    check([each.request for each in wanted], world.engine.capabilities, world.engine.kind)
+    check_names([each.request for each in wanted], world.engine.capabilities, world.engine.kind)
     await _stage(world, attempt, wanted)
     if not continued and not await world.store.create(layout.attempt(attempt.attempt), dump(attempt)):
         raise RunHeld(f"run {attempt.run}: attempt {attempt.attempt} was made by another dispatcher just now")

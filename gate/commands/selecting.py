@@ -1,0 +1,31 @@
+"""One leg of one run, and the workload that carries it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gate.errors import UsageError
+from gate.plan.problems import did_you_mean
+from gate.rundir.formats import Attempt, WorkloadEntry
+from gate.rundir.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A leg, the tag under which it lives, and the entry of its workload (None: never launched)."""
+
+    leg: str
+    tag: str
+    workload: str
+    entry: WorkloadEntry | None
+
+
+async def choose(run: Run, attempt: Attempt, leg: str) -> Chosen:
+    """The leg of that id in this attempt. Raises UsageError, which lists what there is."""
+    ids = [one.id for one in attempt.plan.legs]
+    if leg not in ids:
+        close = did_you_mean(leg, ids)
+        raise UsageError(f"run {attempt.run} has no leg {leg!r}", hint=close or f"It has: {', '.join(ids)}.")
+    workload = next(one.id for one in attempt.plan.workloads if leg in one.legs)
+    tag = attempt.carried.get(leg) or attempt.adopted.get(workload) or attempt.tag
+    return Chosen(leg, tag, workload, (await run.entries(tag)).get(workload))
