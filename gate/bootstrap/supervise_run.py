@@ -125,15 +125,15 @@ class Run:
 
     def _watch(self, child: Child) -> None:
         """Until bootstrap has ended, by itself or not."""
-        kill_at, stops = 0.0, 0
+        kill_at = 0.0
         while child.reap() is None:
             if not self._ending.why:
                 self._ending = self._reason_to_end()
                 if self._ending.why:
                     say(f"{self._ending.text}; bootstrap has {self._job.grace:g} s to end")
                     child.signal(self._ending.signal)
-                    kill_at, stops = _boot() + self._job.grace, len(self._wake.stops)
-            elif _boot() >= kill_at or len(self._wake.stops) > stops:
+                    kill_at = _boot() + self._job.grace
+            elif _boot() >= kill_at or len(self._wake.stops) > 1:
                 # A second request shortens the grace, as a second ^C does everywhere.
                 say("bootstrap did not end in time: ending everything")
                 self._force(child)

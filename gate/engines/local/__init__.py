@@ -1,0 +1,1 @@
+"""The embedded default engine: real workloads on this machine."""
