@@ -125,7 +125,9 @@ class Budgets(LegBudgets):
     setup: Duration | None = Field(None, description="Set-up of an agent leg. Default: 45m.")
     task: Duration | None = Field(None, description="Task or command of a leg without its own. Default: 1h.")
     interval: Duration | None = Field(None, description="Between two polls. Default: 2s on this machine, else 30s.")
-    queue: Duration | None = Field(None, description="How long a workload may wait for its start. Default: 4h.")
+    queue: Duration | None = Field(
+        None, description="How long a workload may wait for its start. Default: 1h here, else 4h."
+    )
     outage: Duration | None = Field(None, description="How long every query must fail before it decides. Default: 20m.")
     skew: DurationOrZero | None = Field(None, description="Between the engine's clock and the poll's. Default: 5m.")
     poll: Duration | None = Field(None, description="Poll's deadline, from its first poll. Default: what it needs.")

@@ -60,3 +60,8 @@ def mark(run_tag: str, workload: str) -> int:
     """
     digest = hashlib.sha256(f"{run_tag}\0{workload}".encode()).digest()
     return (1 << 60) | (int.from_bytes(digest[:8], "big") >> 4)
+
+
+def axis_variable(axis: str) -> str:
+    """The environment variable in which a leg of a matrix finds its value of `axis`: `hours` is GATE_AXIS_HOURS."""
+    return f"GATE_AXIS_{axis.upper()}"

@@ -8,7 +8,7 @@ _UNITS: dict[str, int] = {
     **{letter: 1000**power for power, letter in enumerate("KMGT", start=1)},
     **{f"{letter}i": 1024**power for power, letter in enumerate("KMGT", start=1)},
 }
-_PATTERN = re.compile(r"(\d{1,12})([KMGT]i?)", re.ASCII)
+_PATTERN = re.compile(r"(\d{1,15})([KMGT]i?)", re.ASCII)
 
 EXPECTED = "a size such as 64Mi, 512Gi or 2Ti"
 
@@ -22,8 +22,6 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size: int) -> str:
-    """`size` bytes in the largest unit that leaves no remainder; `17 bytes` where none does."""
-    for unit in ("Ti", "Gi", "Mi", "Ki", "T", "G", "M", "K"):
-        if size and size % _UNITS[unit] == 0:
-            return f"{size // _UNITS[unit]}{unit}"
-    return f"{size} bytes"
+    """`size` bytes in the unit that leaves the smallest whole number; `17 bytes` where no unit divides it."""
+    fitting = [(size // factor, unit) for unit, factor in _UNITS.items() if size and size % factor == 0]
+    return "{}{}".format(*min(fitting)) if fitting else f"{size} bytes"

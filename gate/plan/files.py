@@ -1,0 +1,67 @@
+"""Which files beside gate.yaml a leg takes along."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+NEVER = frozenset((".git", "__pycache__", ".gate"))
+MOST_FILES = 20_000
+
+
+def staged_files(folder: Path, globs: Iterable[str], commands: Iterable[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Paths relative to `folder`, sorted, and the globs that matched nothing.
+
+    A folder stands for all files below it. Of `commands`, words that name a regular file below `folder` come along.
+    """
+    found: set[str] = set()
+    missing: list[str] = []
+    for glob in globs:
+        matched = {path for start in folder.glob(glob) for path in _regular(start)}
+        found.update(_relative(path, folder) for path in matched)
+        if not matched:
+            missing.append(glob)
+    for command in commands:
+        found.update(_relative(path, folder) for word in _words(command) if (path := _named(folder, word)))
+    return tuple(sorted(found)), missing
+
+
+def _regular(start: Path) -> Iterator[Path]:
+    if start.is_dir():
+        for path in sorted(start.rglob("*")):
+            if path.is_file() and not NEVER.intersection(path.relative_to(start).parts):
+                yield path
+    elif start.is_file():
+        yield start
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()
+
+
+def _named(folder: Path, word: str) -> Path | None:
+    """The regular file that `word` names below `folder`, or None: absolute, outside, a folder, or no path at all."""
+    path = Path(word)
+    if not word or "\0" in word or len(word) > 1000 or path.is_absolute() or ".." in path.parts:
+        return None
+    try:
+        return folder / path if (folder / path).is_file() else None
+    except OSError:
+        return None  # longer than the file system allows: no file
+
+
+def _words(command: str) -> Iterator[str]:
+    """Words of a shell command, also those behind `=` and beside `;`, `|`, `&`, brackets and redirections."""
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        words = list(lexer)
+    except ValueError:  # an open quote, as in a here-document: the shell will judge it
+        words = re.split(r"[\s;|&()<>'\"]+", command)
+    for word in words:
+        yield word
+        if "=" in word:
+            yield word.partition("=")[2]

@@ -1,0 +1,90 @@
+"""The ladder for people: a table of inequalities, and a picture of where the time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.table import Table
+from rich.text import Text
+
+from gate.plan.duration import format_duration
+from gate.plan.ladder import Ladder, named
+from gate.plan.model import Plan, WorkloadPlan
+from gate.plan.steps import Rung, Step
+
+WIDTH = 64
+_INK = {"queue": "░", "prepare": "▒", "setup": "▓", "task": "█", "wait_margin": "▚", "skew": "·"}
+_LEGEND = "░ queue  ▒ prepare  ▓ set-up  █ task  ▚ wait margin  · spare and skew"
+
+
+def table(ladder: Ladder) -> Table:
+    """One row an inequality; what was set by hand is marked."""
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("", "what must stay below", "what", "slack", "for"):
+        shown.add_column(heading, justify="right" if heading == "slack" else "left", overflow="fold")
+    for step in ladder.steps:
+        sign = Text("✓", "green") if step.holds else Text("✗", "bold red")
+        slack = Text(format_duration(step.slack), "" if step.holds else "bold red")
+        shown.add_row(sign, Text(_sum(step)), Text(_rung(step.high)), slack, Text(named(step.subjects)))
+    return shown
+
+
+def picture(ladder: Ladder) -> str:
+    """Bars to one scale: each group of workloads, then poll, job and token. Plain text, at most 100 columns."""
+    plan = ladder.plan
+    if not plan.workloads:
+        return "no workload"
+    poll = plan.poll
+    ends = [("poll deadline", poll.deadline)]
+    ends += [
+        (step.high.name, step.high.seconds) for step in ladder.steps if step.high.key in ("job", "timeout-minutes")
+    ]
+    full = max([end for _, end in ends] + [poll.queue + w.timeout for w in plan.workloads])
+    rows = [_bar(label, _segments(plan, workload), full) for label, workload in _groups(plan)]
+    for name, end in ends:
+        rows.append(_bar(name, [("·", end)], full))
+    width = max(len(label) for label, _, _ in rows)
+    lines = [f"{label:<{width}}  {bar:<{WIDTH}}  {format_duration(end)}" for label, bar, end in rows]
+    return "\n".join([*lines, "", f"{'':<{width}}  {_LEGEND}", f"{'':<{width}}  token life {_life(plan)}"])
+
+
+def _life(plan: Plan) -> str:
+    return format_duration(plan.poll.token_life)
+
+
+def _sum(step: Step) -> str:
+    return " + ".join(_rung(rung) for rung in step.low)
+
+
+def _rung(rung: Rung) -> str:
+    return f"{rung}{'*' if rung.origin else ''}"
+
+
+def _groups(plan: Plan) -> Iterable[tuple[str, WorkloadPlan]]:
+    """Workloads that look alike are drawn once."""
+    seen: dict[tuple[object, ...], tuple[list[str], WorkloadPlan]] = {}
+    for workload in plan.workloads:
+        key = (*_segments(plan, workload),)
+        seen.setdefault(key, ([], workload))[0].append(workload.id)
+    for ids, workload in seen.values():
+        yield (ids[0] if len(ids) == 1 else f"{ids[0]} +{len(ids) - 1}"), workload
+
+
+def _segments(plan: Plan, workload: WorkloadPlan) -> list[tuple[str, float]]:
+    """Ink and seconds, from the attempt's start: queue, the longest leg's phases, what is left to the time-out."""
+    budgets = max((plan.leg(leg).budgets for leg in workload.legs), key=lambda b: b.prepare + b.setup + b.task)
+    parts = [("queue", plan.poll.queue)]
+    parts += [(name, float(getattr(budgets, name))) for name in ("prepare", "setup", "task", "wait_margin")]
+    spare = plan.poll.queue + workload.timeout - sum(seconds for _, seconds in parts)
+    return [(_INK[name], seconds) for name, seconds in parts] + [("·", max(0.0, spare))]
+
+
+def _bar(label: str, segments: list[tuple[str, float]], full: float) -> tuple[str, str, float]:
+    text, end = "", 0.0
+    for ink, seconds in segments:
+        end += seconds
+        upto = round(end / full * WIDTH)
+        if seconds and upto == len(text):
+            upto += 1  # a phase that is short still shows
+        text += ink * (upto - len(text))
+    return label[:28], text[:WIDTH], end
