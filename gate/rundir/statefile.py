@@ -35,7 +35,7 @@ ABSENT = StateView("absent")
 
 # What may stand where the parser stopped if the text is only cut off: the start of a word, or of a number's tail.
 _CUT_WORD = re.compile(r"(t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?)\Z")
-_CUT_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{0,3})?\Z")
+_CUT_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{0,4})?\Z")
 
 
 def signature(found: os.stat_result) -> Signature:
