@@ -33,6 +33,9 @@ from gate.machines.leg_model import (
 from gate.machines.verdict import Reason
 from gate.plan.model import LegPlan
 
+TICK = 0.001
+"""Seconds that a look is put off at the least: a wait that rounding makes shorter than the clock can tell would spin."""
+
 SIGNALS = {1: "SIGHUP", 2: "SIGINT", 15: "SIGTERM"}
 
 
@@ -129,7 +132,7 @@ def _watch(state: LegState, now: Now) -> Watch | None:
     beat = min(30.0, max(0.2, (now.mono - state.watch_began) / 20))
     if agent:
         beat = min(beat, max(0.2, budgets.stall / 10))
-    return Watch(beat, max(0.0, _longest(state, now, beat)), scan=agent and doing != "turn")
+    return Watch(beat, max(TICK, _longest(state, now, beat)), scan=agent and doing != "turn")
 
 
 def _longest(state: LegState, now: Now, beat: float) -> float:

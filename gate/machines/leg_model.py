@@ -212,6 +212,7 @@ class Turns:
     """The next turn starts afresh because a conversation was lost."""
     resumes: int = 0
     recaps: int = 0
+    """Conversations that were lost; each is replaced by a fresh one with a recap, up to a bound."""
     redrives: int = 0
     launches: int = 0
     lost_in_row: int = 0

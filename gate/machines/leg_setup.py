@@ -93,7 +93,6 @@ def _turn_ended(state: LegState, seen: TurnEnded, now: Now) -> Step:
     state = replace(
         state,
         quiet=leg_quiet.after_turn(state.quiet, now.mono, restart=False),
-        verify_said="",
         watch_began=now.mono,
         retry=ran.kind if end in leg_turns.UNHEARD else None,
     )
@@ -114,7 +113,7 @@ def _verified(state: LegState, seen: Verified, now: Now) -> Step:
     if result.exit_code == 0:
         return _audit(state, ())
     ended = "ran out of time" if result.exit_code is None else f"ended with exit code {result.exit_code}"
-    said = f"The check `{state.leg.verify}` {ended}:\n{result.output[-EXTRA:].strip()}".strip()
+    said = f"When it was last run, the check `{state.leg.verify}` {ended}:\n{result.output[-EXTRA:].strip()}".strip()
     note = Note("verify_disagrees", f"the marker was there, but the check {ended}")
     state = replace(state, doing="judge", verify_said=said, watch_began=now.mono)
     # the check's own time is a turn's time: it is not charged
@@ -195,7 +194,7 @@ def _deadline(state: LegState) -> Step:
 
 
 def _and_verify(state: LegState, why: str) -> str:
-    return f"{why} The agent said that it was done, but: {state.verify_said[:300]}" if state.verify_said else why
+    return f"{why} The agent said that it was done. {state.verify_said[:300]}" if state.verify_said else why
 
 
 def _with(step_: Step, notes: tuple[Action, ...]) -> Step:

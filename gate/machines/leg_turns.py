@@ -62,7 +62,6 @@ def begin(state: LegState, kind: TurnKind, budget: float, now: Now, extra: str =
         began=now.mono,
         session=action.session,
         resumes=turns.resumes + resume,
-        recaps=turns.recaps + action.recap,
     )
     return replace(state, turns=turns, doing="turn", retry=None), (action,)
 
@@ -76,8 +75,8 @@ def ended(state: LegState, outcome: TurnOutcome, now: Now) -> tuple[LegState, tu
         why = f"The agent could not be run {turns.unavailable_in_row} times in a row: {last(turns)}."
         state, end = finish(state, "failed", Reason.AGENT_UNAVAILABLE, why)
         return state, (*notes, *end)
-    if outcome.end is TurnEnd.SESSION_LOST and turns.recaps >= MAX_RECAPS:
-        why = f"The agent lost its conversation {turns.recaps + 1} times: {last(turns)}."
+    if turns.recaps > MAX_RECAPS:
+        why = f"The agent lost its conversation {turns.recaps} times: {last(turns)}."
         state, end = finish(state, "failed", Reason.AGENT_UNAVAILABLE, why)
         return state, (*notes, *end)
     return state, notes
@@ -100,7 +99,7 @@ def _book(turns: Turns, outcome: TurnOutcome, now: Now) -> Turns:
         recap=turns.recap and end in (*UNHEARD, TurnEnd.SESSION_LOST),
     )
     if end is TurnEnd.SESSION_LOST and ran.resume:
-        return replace(turns, session=None, recap=True, lost_in_row=turns.lost_in_row + 1)
+        return replace(turns, session=None, recap=True, recaps=turns.recaps + 1, lost_in_row=turns.lost_in_row + 1)
     if end in (*UNHEARD, TurnEnd.SESSION_LOST):
         return replace(turns, session=turns.session if ran.resume else None)
     return replace(turns, lost_in_row=0 if ran.resume else turns.lost_in_row)
