@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Literal
 
 from gate.adapters.clock import SystemClock
 from gate.commands.identity import my_lease
-from gate.commands.opening import all_secrets, engine_of
+from gate.commands.opening import engine_of, leg_secrets
 from gate.commands.telling import say
 from gate.commands.where import where
 from gate.contracts import Engine, Scope, Store
@@ -23,7 +23,7 @@ from gate.dispatch.runid import run_id
 from gate.dispatch.staging import FileStaging
 from gate.dispatch.twin import refuse, twins
 from gate.dispatch.world import DispatchWorld, Order
-from gate.engines import kinds_and_capabilities
+from gate.engines import KINDS, capabilities_of
 from gate.errors import RunNotFound
 from gate.plan.capabilities import check_capabilities
 from gate.plan.model import Plan
@@ -80,15 +80,15 @@ async def prepare(wanted: Wanted) -> Ready:
     for note in resolved.notes:
         say(f"note: {note}")
     plan = _overridden(resolved.plan, wanted)
-    known = kinds_and_capabilities()
-    check_capabilities(plan, known[plan.engine.kind], known)
+    known = {kind: capabilities_of(kind) for kind in KINDS}
+    check_capabilities(plan, capabilities_of(plan.engine.kind), known)
     run, made = run_id(wanted.run, ci(os.environ))
     if made:
         say(f"run {run}")
     return Ready(plan, wanted, run, layout.run(Path(plan.root), plan.repository, plan.gate, run), reused)
 
 
-async def carry_out(ready: Ready, engine: Engine, secrets: dict[str, str]) -> Dispatched:
+async def carry_out(ready: Ready, engine: Engine, secrets: Mapping[str, str]) -> Dispatched:
     """Dispatch it, holding its run. Raises GateErrors."""
     plan, clock, wanted = ready.plan, SystemClock(), ready.wanted
     twin_runs = await _refuse_twin(ready, engine, clock)
@@ -112,10 +112,10 @@ async def carry_out(ready: Ready, engine: Engine, secrets: dict[str, str]) -> Di
 
 
 @asynccontextmanager
-async def opened(ready: Ready) -> AsyncIterator[tuple[Engine, dict[str, str]]]:
+async def opened(ready: Ready) -> AsyncIterator[tuple[Engine, Mapping[str, str]]]:
     """The engine and all secrets, resolved before anything is changed."""
-    secrets = dict(all_secrets(ready.plan))
-    async with engine_of(ready.plan, secrets) as engine:
+    secrets = leg_secrets(ready.plan)
+    async with engine_of(ready.plan) as engine:
         yield engine, secrets
 
 

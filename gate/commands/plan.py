@@ -11,7 +11,7 @@ from rich.console import Console
 
 from gate import documents
 from gate.commands.options import CONFIG, Config, Json, Legs, ScopeOption, Version
-from gate.engines import kinds_and_capabilities
+from gate.engines import KINDS, capabilities_of
 from gate.plan.capabilities import check_capabilities
 from gate.plan.ladder_view import picture, table
 from gate.plan.plan_view import headline, legs_table, prompts
@@ -40,6 +40,9 @@ def command(
     """
     jobs, notes = job_rungs(workflow) if workflow else ([], [])
     resolved = resolve_unchecked(config, Choice(tuple(legs or ()), scope, version, jobs=tuple(jobs)))
+    kind = resolved.plan.engine.kind
+    if kind not in KINDS:
+        notes.append(f"this gate cannot run on the {kind} engine: what the plan asks of it was not checked")
     remarks = (*resolved.notes, *notes)
     if as_json:
         shown = {
@@ -51,8 +54,9 @@ def command(
     else:
         _show(resolved, remarks, with_prompts=show_prompts)
     resolved.ladder.check()
-    known = kinds_and_capabilities()
-    check_capabilities(resolved.plan, known[resolved.plan.engine.kind], known)
+    if kind in KINDS:
+        known = {one: capabilities_of(one) for one in KINDS}
+        check_capabilities(resolved.plan, known[kind], known)
 
 
 def _show(resolved: Resolved, notes: tuple[str, ...], *, with_prompts: bool) -> None:

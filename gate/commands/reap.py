@@ -47,7 +47,7 @@ def command(
     """
     if stale and all_:
         raise UsageError(
-            "--stale and --all do not go together", hint="`gate reap --run RUN --all` takes one run whole."
+            "--stale and --all do not go together", hint="`--run RUN --all` takes one run whole."
         )
     place = where(config, root)
     if stale:
