@@ -17,7 +17,7 @@ from gate.errors import AgentError
 from gate.plan.model import AgentPlan
 from tests.agents.places import SECRET, Place, make_place, request, runs
 from tests.tools.claude_cli import VERSION
-from tests.tools.messages_api import MessagesApi, bash, half, hang, status, text
+from tests.tools.messages_api import MessagesApi, bash, half, hang, kill_cli, status, text
 
 COST = 0.000184
 """USD of one answer with the usage that the scripted API reports, by the CLI's own price list."""
@@ -206,7 +206,7 @@ def test_cc85129_a_background_task_ends_with_a_turn_that_is_ended(
 
 def test_cc45717_a_tool_that_kills_the_cli(agent: ClaudeAgent, api: MessagesApi) -> None:
     """The exit code gets a reason, and the conversation is resumed."""
-    api.script([bash("kill -KILL $PPID"), text("still here")])
+    api.script([kill_cli(), text("still here")])
     first = request("ALPHA")
     outcome = turn(agent, first)
     assert (outcome.end, outcome.exit_code) == (TurnEnd.KILLED, -signal.SIGKILL)

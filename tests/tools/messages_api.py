@@ -32,6 +32,14 @@ def bash(command: str, **extra: Any) -> Step:
     return {"tool": {"name": "Bash", "input": {"command": command, "description": "a command", **extra}}}
 
 
+def kill_cli() -> Step:
+    """Ask for a command that kills the CLI, after the second in which it writes its conversation down.
+
+    Killed at once, it is sometimes not found again.
+    """
+    return bash("timeout 1 tail -f /dev/null; kill -KILL $PPID")
+
+
 def status(code: int, message: str = "refused") -> Step:
     """An HTTP error."""
     return {"status": code, "message": message}
@@ -99,7 +107,9 @@ class MessagesApi:
             content = message["content"]
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
             if message["role"] == "user":
-                found += [b["text"].strip() for b in blocks if b["type"] == "text" and "<system-reminder>" not in b["text"]]
+                found += [
+                    b["text"].strip() for b in blocks if b["type"] == "text" and "<system-reminder>" not in b["text"]
+                ]
         return found
 
 
