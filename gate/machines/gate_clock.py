@@ -9,6 +9,9 @@ from gate.machines.duration import spell
 from gate.machines.gate_state import GateState, Moment, Outage, Watch
 from gate.machines.observations import Action, EngineBlind, RootBlind, Say
 
+TOLD = 2
+"""Failed polls in a row before people are told: a single one decides nothing and is no news."""
+
 
 def advance(watch: Watch, now: Now, *, root: bool, engine: bool, interval: float) -> Watch:
     """The accounts after a reading at which `root` and `engine` could or could not be seen.
@@ -36,22 +39,26 @@ def moment_of(state: GateState, now: Now, *, seen: bool) -> Moment:
 def blind_tick(state: GateState, engine: EngineBlind, now: Now, actions: list[Action]) -> GateState:
     """No query of this poll was answered."""
     before = state.outage
-    if before is not None:
-        return replace(state, outage=replace(before, ticks=before.ticks + 1, kind=engine.kind, detail=engine.detail))
-    budget = spell(state.rules.poll.outage)
-    detail = f": {engine.detail}" if engine.detail else ""
-    text = f"the engine cannot be seen{detail}; legs that stand still for {budget} without it will be errors"
-    actions.append(Say("blind", None, text, {"kind": engine.kind, "detail": engine.detail}))
-    return replace(state, outage=Outage(state.watch.looks, now.boot, 1, engine.kind, engine.detail))
+    if before is None:
+        return replace(state, outage=Outage(state.watch.looks, now.boot, 1, engine.kind, engine.detail))
+    outage = replace(before, ticks=before.ticks + 1, kind=engine.kind, detail=engine.detail)
+    if outage.ticks == TOLD:
+        budget = spell(state.rules.poll.outage)
+        detail = f": {engine.detail}" if engine.detail else ""
+        text = f"the engine cannot be seen{detail}; legs that stand still for {budget} meanwhile will be errors"
+        actions.append(Say("blind", None, text, {"kind": engine.kind, "detail": engine.detail}))
+    return replace(state, outage=outage)
 
 
 def seen_tick(state: GateState, now: Now, actions: list[Action]) -> GateState:
     """The engine answered; an outage is over with the first answer."""
-    if state.outage is None:
+    outage = state.outage
+    if outage is None:
         return state
-    gap = now.boot - state.outage.boot
-    text = f"the engine can be seen again after {spell(gap)} ({state.outage.ticks} polls)"
-    actions.append(Say("seen_again", None, text, {"gap": gap, "polls": state.outage.ticks}))
+    if outage.ticks >= TOLD:
+        gap = now.boot - outage.boot
+        text = f"the engine can be seen again after {spell(gap)} ({outage.ticks} polls)"
+        actions.append(Say("seen_again", None, text, {"gap": gap, "polls": outage.ticks}))
     return replace(state, outage=None)
 
 

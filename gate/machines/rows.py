@@ -49,6 +49,20 @@ def rows(state: GateState, now: Now) -> tuple[LegRow, ...]:
     return tuple(_row(state, leg, now) for leg in state.legs.values())
 
 
+def tick_data(state: GateState, now: Now) -> dict[str, Json]:
+    """The `data` of the `tick` event that each poll emits: all rows, and what could be seen."""
+    outage = state.outage
+    return {
+        "rows": [row_json(row) for row in rows(state, now)],
+        "engine": "seen" if outage is None else outage.kind,
+        "engine_detail": "" if outage is None else outage.detail,
+        "engine_blind": 0.0 if outage is None else round(now.boot - outage.boot, 3),
+        "root_blind": 0.0 if state.root_blind_boot is None else round(now.boot - state.root_blind_boot, 3),
+        "undecided": sum(leg.verdict is None for leg in state.legs.values()),
+        "deadline": state.rules.poll.deadline,
+    }
+
+
 def row_json(row: LegRow) -> dict[str, Json]:
     """The row as plain JSON, for events."""
     return {
