@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -15,6 +14,9 @@ from gate.rundir.formats import Decision, LegDecision
 
 Stop = CancelSeen | SupersedeSeen | None
 """What ended the attempt from outside, if anything did."""
+
+SIGINT = 2
+SIGNALS = {SIGINT: "SIGINT", 15: "SIGTERM"}
 
 NAMED = 5
 """Legs that a cause names before it counts the rest."""
@@ -88,7 +90,7 @@ def _word(
     rules: GateRules, blocking: Sequence[Verdict], stop: Stop
 ) -> tuple[Literal["GO", "PASSED", "NO-GO", "NOT MEASURED", "SUPERSEDED", "CANCELLED"], int]:
     if isinstance(stop, CancelSeen):
-        interrupted = stop.signal == signal.SIGINT
+        interrupted = stop.signal == SIGINT
         return "CANCELLED", errors.EXIT_CANCELLED_INT if interrupted else errors.EXIT_CANCELLED_TERM
     if isinstance(stop, SupersedeSeen):
         return "SUPERSEDED", errors.EXIT_SUPERSEDED
@@ -103,7 +105,11 @@ def _word(
 def _cause(verdicts: Sequence[Verdict], stop: Stop) -> str:
     judged = [v for v in verdicts if v.outcome is not Outcome.NOT_JUDGED]
     if stop is not None:
-        first = f"cancelled by {_signal(stop.signal)}" if isinstance(stop, CancelSeen) else _newer(stop)
+        first = (
+            f"cancelled by {SIGNALS.get(stop.signal, f'signal {stop.signal}')}"
+            if isinstance(stop, CancelSeen)
+            else _newer(stop)
+        )
         lost = grouped([v for v in judged if v.blocking])
         return f"{first}; {len(judged)} of {_legs(len(verdicts))} had a verdict" + (f"; {lost}" if lost else "")
     blocking = [v for v in verdicts if v.blocking]
@@ -138,10 +144,3 @@ def _legs(count: int) -> str:
 
 def _newer(stop: SupersedeSeen) -> str:
     return f"superseded by run {stop.newer.run} ({stop.newer.commit[:12]})"
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
