@@ -91,7 +91,13 @@ def render(frame: Frame, width: int, height: int) -> RenderableType:
     room = max(3, height - AROUND)
     shown, hidden = _choose(frame.rows, room)
     rule = Rule(style="bright_black")
-    parts: list[RenderableType] = [rule, _title(frame), _counts(frame.rows), Text(), _table(shown, width)]
+    parts: list[RenderableType] = [
+        rule,
+        title(frame.heading, frame.elapsed),
+        counts(frame.rows),
+        Text(),
+        leg_table(shown, width),
+    ]
     if hidden:
         parts.append(Text(f"  … and {len(hidden)} more: {_said(hidden)}", style="dim"))
     parts += [Text(), *_foot(frame)]
@@ -121,23 +127,24 @@ def _rank(row: LegRow) -> tuple[int, bool, float]:
     return PLACES.get(state_of(row), len(ORDER)), not row.blocking, -(row.changed or 0.0)
 
 
-def _title(frame: Frame) -> RenderableType:
-    heading = frame.heading
+def title(heading: Heading, elapsed: float) -> RenderableType:
+    """The line that says whose legs these are, and for how long."""
     line = Table.grid(expand=True, padding=0)
     line.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
     line.add_column(justify="right", no_wrap=True)
     left = Text.assemble((plain(heading.gate), "bold"), " ", (plain(heading.version), "bold"))
     scope = "" if heading.scope == "full" else f" · {heading.scope} only"
     left.append(f"   run {plain(heading.run)} · attempt {heading.attempt}{scope}", style="dim")
-    line.add_row(left, Text(clock(frame.elapsed), style="bold"))
+    line.add_row(left, Text(clock(elapsed), style="bold"))
     return line
 
 
-def _counts(rows: Sequence[LegRow]) -> Text:
-    counts = Counter(state_of(row) for row in rows)
+def counts(rows: Sequence[LegRow]) -> Text:
+    """How many legs are where, worst and busiest first."""
+    found = Counter(state_of(row) for row in rows)
     line = Text()
-    for word in sorted(counts, key=lambda word: PLACES.get(word, len(ORDER))):
-        line.append(f"{'   ' if line else ''}{GLYPHS.get(word, RUNNING)} {counts[word]} {word}", style=STYLES.get(word))
+    for word in sorted(found, key=lambda word: PLACES.get(word, len(ORDER))):
+        line.append(f"{'   ' if line else ''}{GLYPHS.get(word, RUNNING)} {found[word]} {word}", style=STYLES.get(word))
     return line or Text("no leg has been looked at yet", style="dim")
 
 
@@ -145,7 +152,8 @@ def _said(rows: Sequence[LegRow]) -> str:
     return ", ".join(f"{count} {word}" for word, count in Counter(map(state_of, rows)).most_common())
 
 
-def _table(rows: Sequence[LegRow], width: int) -> Table:
+def leg_table(rows: Sequence[LegRow], width: int) -> Table:
+    """A row a leg."""
     wide = width >= WIDE
     table = Table(box=None, expand=True, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     table.add_column("LEG", no_wrap=True, max_width=34 if wide else 22, overflow="ellipsis")

@@ -1,0 +1,98 @@
+"""`gate explain LEG`: how a leg's verdict came about."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated
+
+import anyio
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from gate.commands.options import CONFIG, Config, Json, Root, RunOption
+from gate.commands.standing import Standing, standing_of
+from gate.commands.telling import tell_json
+from gate.commands.where import Where, where
+from gate.documents import Json as JsonValue
+from gate.documents import encode
+from gate.errors import UsageError
+from gate.machines.gate_derive import evidence_rules
+from gate.machines.rows import row_json, rows
+from gate.report.explain import explain_json, explain_text, rules_text
+from gate.report.text import plain, stamp
+from gate.rundir.formats import Attempt
+from gate.rundir.run import Run
+
+Number = Annotated[
+    int | None,
+    typer.Option("--attempt", metavar="N", help="The attempt; default: the latest. A first failure is kept."),
+]
+
+
+def command(
+    leg: Annotated[str, typer.Argument(metavar="LEG", help="The leg.")],
+    run: RunOption = None,
+    attempt: Number = None,
+    config: Config = CONFIG,
+    root: Root = None,
+    json: Json = False,
+) -> None:
+    """Show a leg's verdict as a derivation: each rule, what was observed, from which file or call, how old, its hash,
+    and what decided. For a leg that is not judged yet: what has been seen so far."""
+    anyio.run(_explain, where(config, root), run, attempt, leg, json)
+
+
+async def _explain(place: Where, run_id: str | None, number: int | None, leg: str, json: bool) -> None:
+    run = (await place.find(run_id)).open()
+    attempt = await _attempt(run, number)
+    _check(attempt, leg)
+    found = await standing_of(run, attempt)
+    verdict = found.verdicts.get(leg)
+    if json:
+        tell_json(_undecided_json(found, leg) if verdict is None else explain_json(verdict))
+        return
+    text = _undecided(found, leg) if verdict is None else explain_text(verdict)
+    Console(markup=False, highlight=False, emoji=False).print(text, end="", soft_wrap=True)
+
+
+async def _attempt(run: Run, number: int | None) -> Attempt:
+    if number is None:
+        return await run.latest_attempt()
+    attempt = await run.attempt(number)
+    if attempt is None:
+        numbers = ", ".join(map(str, await run.attempt_numbers()))
+        raise UsageError(f"--attempt {number}: the run has no such attempt", hint=f"There are: {numbers}.")
+    return attempt
+
+
+def _check(attempt: Attempt, leg: str) -> None:
+    known = [each.id for each in attempt.plan.legs]
+    if leg in known:
+        return
+    close = difflib.get_close_matches(leg, known, n=1)
+    meant = f"Did you mean {close[0]}? " if close else ""
+    raise UsageError(f"run {attempt.run} has no leg {leg!r}", hint=f"{meant}Its legs are: {', '.join(known)}.")
+
+
+def _rules(found: Standing, leg: str) -> tuple[str, str, Text, JsonValue]:
+    state = found.state.legs[leg]
+    rules = evidence_rules(state, found.state.workloads[state.rules.workload])
+    phase = next(row.phase for row in rows(found.state, found.now) if row.leg == leg)
+    return phase, state.reading.words, rules_text(rules), encode(rules)
+
+
+def _undecided(found: Standing, leg: str) -> Text:
+    phase, words, rules, _ = _rules(found, leg)
+    when = f"as seen at {stamp(found.now.wall)}" if found.observed else "nobody has polled this attempt yet"
+    text = Text(f"{plain(leg)} is not judged yet: {phase}; {when}\n  {plain(words)}\n\n")
+    return text.append_text(rules)
+
+
+def _undecided_json(found: Standing, leg: str) -> JsonValue:
+    phase, words, _, rules = _rules(found, leg)
+    row = next(row for row in rows(found.state, found.now) if row.leg == leg)
+    observed = found.now.wall if found.observed else None
+    return {"leg": leg, "outcome": None, "phase": phase, "sentence": words, "observed": observed, "rules": rules} | {
+        "row": row_json(row)
+    }

@@ -1,0 +1,72 @@
+"""Where a run stands, from its directory alone: the journal folded once more, beside verdicts, leases and decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gate.machines import gate
+from gate.machines.clock import Now
+from gate.machines.gate_state import GateState
+from gate.machines.observations import VerdictsFound
+from gate.machines.verdict import Verdict
+from gate.poll import journal
+from gate.poll.rules import rules_of
+from gate.rundir import layout, lease
+from gate.rundir.formats import Attempt, Decision, Kept, Lease, WorkloadEntry
+from gate.rundir.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One attempt of a run. `now` is the last observation on the attempt's own time; `observed`: there was one."""
+
+    attempt: Attempt
+    state: GateState
+    now: Now
+    observed: bool
+    verdicts: Mapping[str, Verdict]
+    decision: Decision | None
+    entries: tuple[WorkloadEntry, ...]
+    kept: tuple[Kept, ...]
+    poller: Lease | None
+    """Who holds the run's lease; whether that process lives is not known from one look."""
+
+
+async def standing_of(run: Run, attempt: Attempt) -> Standing:
+    """Read one attempt. Raises StoreError, and DocumentError for a record that cannot be read."""
+    state, now, observed = await _fold(run, attempt)
+    # What is on disk stands; an attempt that nobody polled yet shows its carried legs so, too.
+    state, _ = gate.step(state, VerdictsFound(tuple((await run.verdicts(attempt.tag)).values())), now)
+    entries: list[WorkloadEntry] = []
+    kept: list[Kept] = []
+    for tag in dict.fromkeys((attempt.tag, *attempt.adopted.values())):
+        entries += (await run.entries(tag)).values()
+        kept += (await run.kept(tag)).values()
+    return Standing(
+        attempt=attempt,
+        state=state,
+        now=now,
+        observed=observed,
+        verdicts={name: leg.verdict for name, leg in state.legs.items() if leg.verdict is not None},
+        decision=await run.decision(attempt.tag),
+        entries=tuple(entries),
+        kept=tuple(kept),
+        poller=await lease.current(run.store),
+    )
+
+
+async def _fold(run: Run, attempt: Attempt) -> tuple[GateState, Now, bool]:
+    key = layout.observations(attempt.tag)
+    raw = await run.store.read(key)
+    found = journal.read(raw, key) if raw is not None else None
+    if found is None:
+        begin = Now(mono=0.0, wall=attempt.created, boot=0.0)
+        return gate.start(await rules_of(run, attempt, list_lag=0.0), begin), begin, False
+    codec, past = found
+    now = codec.last.now()
+    state, observed = gate.start(codec.header.rules, now), False
+    for at, observation in past:
+        now, observed = at.now(), True
+        state, _ = gate.step(state, observation, now)
+    return state, now, observed

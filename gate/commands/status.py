@@ -1,0 +1,88 @@
+"""`gate status [RUN]`: a run's legs, workloads and decision, from its directory alone."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated
+
+import anyio
+import typer
+from rich.console import Console
+
+from gate.commands.options import CONFIG, Config, Json, Root
+from gate.commands.standing import Standing, standing_of
+from gate.commands.telling import tell_json
+from gate.commands.where import Where, where
+from gate.documents import Json as JsonValue
+from gate.documents import encode
+from gate.machines.rows import row_json, rows
+from gate.report.events import heading_of
+from gate.report.status import Status, status_text, word_of
+
+WIDEST = 160
+
+
+def command(
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="The run; default: the CI run's, else the latest.")
+    ] = None,
+    config: Config = CONFIG,
+    root: Root = None,
+    json: Json = False,
+) -> None:
+    """Show a run's legs, workloads and decision, as last observed. Asks no engine and changes nothing."""
+    anyio.run(_status, where(config, root), run, json)
+
+
+async def _status(place: Where, run_id: str | None, json: bool) -> None:
+    run = (await place.find(run_id)).open()
+    found = await standing_of(run, await run.latest_attempt())
+    status = _status_of(found)
+    if json:
+        tell_json(_json(status, found))
+        return
+    console = Console(markup=False, highlight=False, emoji=False)
+    # Nobody is harmed by a long line in a pipe; what is cut off there is lost.
+    width = console.width if console.is_terminal else WIDEST
+    Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width).print(status_text(status, width))
+
+
+def _status_of(found: Standing) -> Status:
+    return Status(
+        heading=heading_of(found.attempt),
+        rows=rows(found.state, found.now),
+        elapsed=found.decision.elapsed if found.decision is not None else found.now.boot,
+        decision=found.decision,
+        entries=found.entries,
+        kept=found.kept,
+        poller=found.poller,
+        observed=found.now.wall if found.observed else None,
+        now=time.time(),
+    )
+
+
+def _json(status: Status, found: Standing) -> dict[str, JsonValue]:
+    return {
+        "run": status.heading.run,
+        "gate": status.heading.gate,
+        "version": status.heading.version,
+        "ref": status.heading.ref,
+        "commit": status.heading.commit,
+        "scope": status.heading.scope,
+        "attempt": status.heading.attempt,
+        "tag": status.heading.tag,
+        "word": word_of(status),
+        "decision": encode(status.decision),
+        "elapsed": status.elapsed,
+        "observed": status.observed,
+        "legs": [{**row_json(row), "sentence": _sentence(found, row.leg)} for row in status.rows],
+        "workloads": encode(status.entries),
+        "kept": encode(status.kept),
+        "poller": encode(status.poller),
+    }
+
+
+def _sentence(found: Standing, leg: str) -> str | None:
+    verdict = found.verdicts.get(leg)
+    return None if verdict is None else verdict.sentence
