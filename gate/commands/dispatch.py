@@ -5,7 +5,8 @@ from __future__ import annotations
 import anyio
 
 from gate.commands import telling
-from gate.commands.dispatching import Ready, Wanted, carry_out, opened, prepare
+from gate.commands.cutoff import Interrupted, dispatch_or_cut, leave
+from gate.commands.dispatching import Ready, Wanted, opened, prepare
 from gate.commands.options import CONFIG, Config, Fresh, Json, Legs, New, NewRun, Reuse, Root, ScopeOption, Version
 from gate.commands.telling import table, tell, tell_json
 from gate.dispatch.driver import Dispatched
@@ -37,7 +38,10 @@ def command(
 async def _dispatch(wanted: Wanted, json: bool) -> int:
     ready = await prepare(wanted)
     async with opened(ready) as (engine, secrets):
-        done = await carry_out(ready, engine, secrets)
+        done = await dispatch_or_cut(ready, engine, secrets)
+    if isinstance(done, Interrupted):
+        await leave(ready)
+        return done.exit_code
     if json:
         _tell_json(ready, done)
     else:

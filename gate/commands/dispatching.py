@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from gate.adapters.clock import SystemClock
+from gate.commands.gateruns import GateRuns
 from gate.commands.identity import my_lease
 from gate.commands.opening import engine_of, leg_secrets
 from gate.commands.telling import say
 from gate.commands.where import where
-from gate.contracts import Engine, Scope, Store
+from gate.contracts import Engine, Scope
 from gate.dispatch import holding
 from gate.dispatch.ci import ci
 from gate.dispatch.driver import Dispatched, dispatch
@@ -24,9 +25,8 @@ from gate.dispatch.staging import FileStaging
 from gate.dispatch.twin import refuse, twins
 from gate.dispatch.world import DispatchWorld, Order
 from gate.engines import KINDS, capabilities_of
-from gate.errors import RunNotFound
 from gate.plan.capabilities import check_capabilities
-from gate.plan.model import Plan
+from gate.plan.model import ArtifactPlan, Plan
 from gate.plan.resolve import Choice, resolve
 from gate.reap.remaining import Remaining
 from gate.reap.stale import reap_stale
@@ -54,6 +54,8 @@ class Wanted:
     fresh: bool = False
     again: bool = False
     polled_here: bool = False
+    artifact: ArtifactPlan | None = None
+    """Stands in for the one of gate.yaml."""
     keep_on_fail: float | None = None
     """Overrides gate.yaml's."""
 
@@ -72,7 +74,7 @@ class Ready:
 async def prepare(wanted: Wanted) -> Ready:
     """Resolve the plan and the run. Touches nothing. Raises what is wrong with gate.yaml, artifact or engine."""
     reused = await _reused(wanted) if wanted.reuse is not None else None
-    choice = Choice(wanted.legs, wanted.scope, wanted.version)
+    choice = Choice(wanted.legs, wanted.scope, wanted.version, wanted.artifact)
     if reused is not None:
         choice = replace(choice, version=reused.version, artifact=reused.artifact)
         say(reused.sentence())
@@ -146,23 +148,6 @@ async def _refuse_twin(ready: Ready, engine: Engine, clock: SystemClock) -> froz
     for twin in found:
         say(f"run {twin.run} of the same version lives on beside this one (--new)")
     return frozenset(twin.run for twin in found)
-
-
-@dataclass(frozen=True, slots=True)
-class GateRuns:
-    """`reap.stale.Runs` over the runs of one gate below a root."""
-
-    runs: Runs
-    repository: str
-    gate: str
-
-    async def open(self, run: str) -> Store | None:
-        """The run's directory, or None where it is not below this root."""
-        try:
-            place = await self.runs.find(run, self.repository, self.gate)
-        except RunNotFound:
-            return None
-        return FileStore(place.path) if place.run == run else None
 
 
 async def _reap_stale(

@@ -12,7 +12,7 @@ import typer
 from gate import places
 from gate.adapters.clock import SystemClock
 from gate.commands import telling
-from gate.commands.dispatching import GateRuns
+from gate.commands.gateruns import GateRuns
 from gate.commands.opening import engine_of
 from gate.commands.options import CONFIG, Config, DryRun, Json, Root
 from gate.commands.telling import moment, say, tell, tell_json
@@ -46,9 +46,7 @@ def command(
     something may still run; it is listed with how to remove it.
     """
     if stale and all_:
-        raise UsageError(
-            "--stale and --all do not go together", hint="`--run RUN --all` takes one run whole."
-        )
+        raise UsageError("--stale and --all do not go together", hint="`--run RUN --all` takes one run whole.")
     place = where(config, root)
     if stale:
         report = anyio.run(_stale, place, config, run, dry_run)

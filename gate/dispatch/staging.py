@@ -14,7 +14,6 @@ from gate.adapters.threads import Lane
 from gate.bootstrap.pack import pack
 from gate.dispatch.agentcli import stage_agent
 from gate.dispatch.digests import sha256_file
-from gate.dispatch.fetching import fetch
 from gate.dispatch.placing import place, place_bytes
 from gate.dispatch.world import Staged
 from gate.errors import ArtifactError, StoreError, StoreFull, StoreUnavailable
@@ -90,6 +89,8 @@ class FileStaging:
                     raise ArtifactError(f"{source}: the artifact is not there", hint="Was it built? Was it moved?")
                 return {f"artifact/{artifact.name}": place(source, target, artifact.digest)}
             case "url":
+                from gate.dispatch.fetching import fetch  # noqa: PLC0415 - httpx, and only for an artifact by URL
+
                 return {f"artifact/{artifact.name}": fetch(artifact.source, target, artifact.digest)}
             case "image" | "none":
                 return {}
