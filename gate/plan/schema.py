@@ -23,6 +23,7 @@ BY = {
 def gate_schema() -> dict[str, Json]:
     """JSON Schema (2020-12) of a whole gate.yaml."""
     schema: dict[str, Json] = GateFile.model_json_schema(by_alias=True)
+    _close(schema)
     definitions: dict[str, Json] = schema["$defs"]
     for name in SHORT_FORMS:
         definitions[name] = {"anyOf": [{"type": "string"}, definitions[name]]}
@@ -53,6 +54,14 @@ def _matrix(definitions: dict[str, Json]) -> None:
     assert leg["properties"].keys() == {field.alias or name for name, field in Leg.model_fields.items()}
 
 
+def _close(schema: Any) -> None:
+    """Keys that fit no pattern are errors: pydantic writes the pattern alone."""
+    for value in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        _close(value)
+    if isinstance(schema, dict) and isinstance(schema.get("patternProperties"), dict) and "type" in schema:
+        schema["additionalProperties"] = False
+
+
 def _references(schema: Any) -> set[str]:
     if isinstance(schema, dict):
         own = {schema["$ref"].rpartition("/")[2]} if "$ref" in schema else set()
@@ -69,8 +78,9 @@ def _keyed(schema: Any, reached: set[str]) -> Any:
     changed = {key: _keyed(value, reached) for key, value in schema.items()}
     if isinstance(schema.get("$ref"), str) and schema["$ref"].rpartition("/")[2] in reached:
         changed["$ref"] = f"#/$defs/By{schema['$ref'].rpartition('/')[2]}"
-    if isinstance(schema.get("properties"), dict):
-        changed["properties"] = {key: _or_by(value) for key, value in changed["properties"].items()}
+    for key in ("properties", "patternProperties"):
+        if isinstance(schema.get(key), dict):
+            changed[key] = {name: _or_by(value) for name, value in changed[key].items()}
     for key in ("additionalProperties", "items"):
         if isinstance(schema.get(key), dict):
             changed[key] = _or_by(changed[key])

@@ -48,6 +48,7 @@ class Templates:
     def __init__(self, folder: Path, file: str) -> None:
         self.folder, self.file = folder, file
         self._inline: dict[str, tuple[str, int]] = {}
+        self._read: set[str] = set()
         self._environment = _Environment(
             undefined=StrictUndefined,
             loader=FunctionLoader(self._source),
@@ -89,12 +90,15 @@ class Templates:
 
     def _source(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
         if name in self._inline:
+            self._read.add(name)
             return self._inline[name][0], name, lambda: True
         path = SHIPPED / name.removeprefix(SHIPPED_PREFIX) if name.startswith(SHIPPED_PREFIX) else self.folder / name
         try:
-            return path.read_text(encoding="utf-8"), name, lambda: True
-        except (OSError, UnicodeDecodeError, ValueError):
+            text = path.read_text(encoding="utf-8")
+        except (OSError, ValueError):
             return None
+        self._read.add(name)
+        return text, name, lambda: True
 
     def _beside(self) -> list[str]:
         found = [path.relative_to(self.folder).as_posix() for path in self.folder.glob("**/*.j2")]
@@ -105,7 +109,7 @@ class Templates:
 
     def _line(self, error: BaseException, name: str) -> tuple[str, int]:
         """Template and line of the innermost template frame."""
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if self._source(frame.filename)]
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in self._read]
         return (frames[-1].filename, frames[-1].lineno or 1) if frames else (name, 1)
 
     def _fault(self, name: str, line: int, found: str, expected: str, hint: str = "") -> RenderFault:

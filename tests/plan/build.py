@@ -9,15 +9,16 @@ from gate.plan.resolve import Choice, Resolved, resolve_unchecked
 JUDGE = "judge: {finished: {done: true}, pass: {ok: true}}\n"
 COMMAND = f"version: 1\ngate: g\nartifact: none\n{JUDGE}legs:\n  a: {{run: 'true', budget: 10m}}\n"
 AGENT = (
-    f"version: 1\ngate: g\nartifact: none\n{JUDGE}agent: {{kind: command, version: '1'}}\n"
+    f"version: 1\ngate: g\nartifact: none\n{JUDGE}"
+    "agent: {kind: command, version: '1', start: [agent], resume: [agent]}\n"
     "legs:\n  a:\n    setup: {prompt: Set it up.}\n    task: {prompt: Run it now.}\n"
 )
 
 
 def write(folder: Path, text: str, **files: str) -> Path:
-    """gate.yaml with `text`, and other files (`__` is a slash, a single `_` before an extension a dot)."""
+    """gate.yaml with `text`, and other files by their paths."""
     for name, content in files.items():
-        path = folder / name.replace("__", "/").replace("_j2", ".j2").replace("_py", ".py").replace("_toml", ".toml")
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     path = folder / "gate.yaml"
