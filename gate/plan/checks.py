@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -66,11 +67,12 @@ class _Checks:
 
     def ids(self) -> Iterator[Problem]:
         seen: dict[str, str] = {}
+        counts = Counter(self.ids_in_order)
         for leg in self.draft.legs:
             if not _NAME.fullmatch(leg.id) and leg.axes:
                 yield self.at(find(self.draft.root, "matrix", "id"), f"the leg id {leg.id!r}", NAME_EXPECTED)
             first = seen.setdefault(leg.id.lower(), leg.id)
-            if first != leg.id or self.ids_in_order.count(leg.id) > 1:
+            if first != leg.id or counts[leg.id] > 1:
                 also = "again" if first == leg.id else f"beside {first!r}, which differs in case alone"
                 yield self.at(leg.node, f"the leg id {leg.id!r} {also}", "ids that stay apart in paths and names")
 

@@ -98,6 +98,7 @@ def _grouped(steps: Sequence[Step]) -> list[Step]:
 class _Build:
     def __init__(self, plan: Plan, origins: Mapping[tuple[str, str], Origin]) -> None:
         self.plan, self.origins = plan, origins
+        self.by_id = {leg.id: leg for leg in plan.legs}
 
     def rung(self, subject: str, key: str, seconds: float, name: str = "") -> Rung:
         return Rung(name or key.replace("_", " "), key, seconds, self.origins.get((subject, key)))
@@ -115,7 +116,7 @@ class _Build:
         ]
 
     def leg(self, leg_id: str) -> tuple[Rung, ...]:
-        leg = self.plan.leg(leg_id).budgets
+        leg = self.by_id[leg_id].budgets
         return (
             self.rung(leg_id, "prepare", leg.prepare),
             *([self.rung(leg_id, "setup", leg.setup, "set-up")] if leg.setup else []),

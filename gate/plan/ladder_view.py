@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rich.table import Table
 from rich.text import Text
 
 from gate.plan.duration import format_duration
 from gate.plan.ladder import Ladder, named
-from gate.plan.model import Plan, WorkloadPlan
+from gate.plan.model import LegBudgets, Plan, WorkloadPlan
 from gate.plan.steps import Rung, Step
 
 WIDTH = 64
@@ -40,7 +40,7 @@ def picture(ladder: Ladder) -> str:
         (step.high.name, step.high.seconds) for step in ladder.steps if step.high.key in ("job", "timeout-minutes")
     ]
     full = max([end for _, end in ends] + [poll.queue + w.timeout for w in plan.workloads])
-    rows = [_bar(label, _segments(plan, workload), full) for label, workload in _groups(plan)]
+    rows = [_bar(label, segments, full) for label, segments in _groups(plan)]
     for name, end in ends:
         rows.append(_bar(name, [("·", end)], full))
     width = max(len(label) for label, _, _ in rows)
@@ -60,19 +60,20 @@ def _rung(rung: Rung) -> str:
     return f"{rung}{'*' if rung.origin else ''}"
 
 
-def _groups(plan: Plan) -> Iterable[tuple[str, WorkloadPlan]]:
+def _groups(plan: Plan) -> Iterable[tuple[str, list[tuple[str, float]]]]:
     """Workloads that look alike are drawn once."""
-    seen: dict[tuple[object, ...], tuple[list[str], WorkloadPlan]] = {}
+    seen: dict[tuple[tuple[str, float], ...], list[str]] = {}
+    by_id = {leg.id: leg.budgets for leg in plan.legs}
     for workload in plan.workloads:
-        key = (*_segments(plan, workload),)
-        seen.setdefault(key, ([], workload))[0].append(workload.id)
-    for ids, workload in seen.values():
-        yield (ids[0] if len(ids) == 1 else f"{ids[0]} +{len(ids) - 1}"), workload
+        key = (*_segments(plan, workload, by_id),)
+        seen.setdefault(key, []).append(workload.id)
+    for segments, ids in seen.items():
+        yield (ids[0] if len(ids) == 1 else f"{ids[0]} +{len(ids) - 1}"), list(segments)
 
 
-def _segments(plan: Plan, workload: WorkloadPlan) -> list[tuple[str, float]]:
+def _segments(plan: Plan, workload: WorkloadPlan, by_id: Mapping[str, LegBudgets]) -> list[tuple[str, float]]:
     """Ink and seconds, from the attempt's start: queue, the longest leg's phases, what is left to the time-out."""
-    budgets = max((plan.leg(leg).budgets for leg in workload.legs), key=lambda b: b.prepare + b.setup + b.task)
+    budgets = max((by_id[leg] for leg in workload.legs), key=lambda b: b.prepare + b.setup + b.task)
     parts = [("queue", plan.poll.queue)]
     parts += [(name, float(getattr(budgets, name))) for name in ("prepare", "setup", "task", "wait_margin")]
     spare = plan.poll.queue + workload.timeout - sum(seconds for _, seconds in parts)
