@@ -1,0 +1,208 @@
+"""Is anything changing below a directory? Compared only with what was last seen, never with a clock.
+
+A hot set of entries is asked for at each check (at most `HOT` stat calls); everything is compared in full passes, in
+slices, never two at once. What is remembered is eight bytes an entry. Links are never followed.
+Imported by bootstrap: standard library only, Python 3.10 or newer.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+from array import array
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+HOT = 190
+"""Entries that a check asks for."""
+HOT_CHANGED = 130
+"""How many of them may be entries that were seen to change; the rest are directories, nearest to the top first."""
+SLICE = 2000
+"""Entries that one slice of a full pass compares."""
+
+_GONE = (errno.ENOENT, errno.ENOTDIR)
+_DENIED = (errno.EACCES, errno.EPERM, errno.ELOOP)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`changed`: some entry differs from what was last seen, came or went. `blind`: a root could not be seen."""
+
+    changed: bool
+    blind: bool
+    entries: int
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A directory's entries as last seen: a hash of their names, and one of each status, in the order of names."""
+
+    names: int
+    marks: array[int]
+
+
+class Liveness:
+    """Change below `roots`. Thread-safe: a check may come while a full pass is under way.
+
+    A first full pass (`for _ in liveness.full_pass(): pass`) makes the baseline; without it a check sees only roots.
+    """
+
+    def __init__(self, *roots: str | os.PathLike[str]) -> None:
+        self._roots = tuple(os.fspath(root) for root in roots)
+        self._lock = threading.Lock()
+        self._folders: dict[str, _Folder] = {}
+        self._hot: OrderedDict[str, int] = OrderedDict()
+        self._shallow: OrderedDict[str, int] = OrderedDict()
+        self._told: OrderedDict[str, int] = OrderedDict()
+        self._root_marks: dict[str, int] = {}
+        self._changed = False
+        self._entries = 0
+        self._based = False
+
+    # --- the cheap look ------------------------------------------------------------------------------
+
+    def check(self) -> Look:
+        """Ask for the hot set: at most `HOT` stat calls."""
+        with self._lock:
+            blind = False
+            for root in self._roots:
+                mark = _mark(root)
+                blind = blind or mark is None
+                self._compare_root(root, mark)
+            for group in (self._hot, self._shallow):
+                self._check(group)
+            return self._take(blind=blind)
+
+    def _check(self, group: OrderedDict[str, int]) -> None:
+        for path, before in tuple(group.items()):
+            mark = _mark(path) or 0
+            if mark == before:
+                continue
+            self._changed = True
+            if mark == 0:
+                del group[path]
+                continue
+            group[path] = mark
+            if group is self._hot:
+                group.move_to_end(path)
+
+    def _compare_root(self, root: str, mark: int | None) -> None:
+        if mark is None:
+            return
+        before = self._root_marks.get(root)
+        self._changed = self._changed or (before is not None and before != mark)
+        self._root_marks[root] = mark
+
+    def _take(self, *, blind: bool) -> Look:
+        look = Look(self._changed, blind, self._entries)
+        self._changed = False
+        return look
+
+    # --- the thorough look ---------------------------------------------------------------------------
+
+    def full_pass(self) -> Iterator[None]:
+        """Compare everything, a slice at each step; `take` then says what came of it.
+
+        Abandoning the iterator loses nothing: what it found until then is in the next look.
+        """
+        seen: set[str] = set()
+        entries = 0
+        pending = deque(self._roots)
+        with self._lock:
+            self._told = self._shallow
+            self._shallow = OrderedDict()
+            for root in self._roots:
+                self._compare_root(root, _mark(root))
+        while pending:
+            folder = pending.popleft()
+            names: list[tuple[str, int]] = []
+            for name, mark, is_folder in _list(folder):
+                names.append((name, mark))
+                if is_folder:
+                    pending.append(f"{folder}/{name}")
+                entries += 1
+                if entries % SLICE == 0:
+                    yield
+            seen.add(folder)
+            with self._lock:
+                self._compare_folder(folder, names)
+        with self._lock:
+            self._forget(seen)
+            self._entries = entries
+            self._based = True
+
+    def take(self, *, blind: bool = False) -> Look:
+        """What changed since the last look, as far as it was seen by now."""
+        with self._lock:
+            return self._take(blind=blind or any(_mark(root) is None for root in self._roots))
+
+    def _compare_folder(self, folder: str, found: list[tuple[str, int]]) -> None:
+        found.sort()
+        names = hash(tuple(name for name, _ in found))
+        marks = array("Q", [mark for _, mark in found])
+        before = self._folders.get(folder)
+        self._folders[folder] = _Folder(names, marks)
+        room = HOT - HOT_CHANGED - len(self._shallow) - len(self._roots)
+        if room > 0 and folder not in self._roots and (mark := _mark(folder)) is not None:
+            self._shallow[folder] = mark
+        if not self._based:
+            return
+        if before is None or before.names != names:
+            self._changed = True
+        elif before.marks != marks:
+            for (name, mark), old in zip(found, before.marks, strict=True):
+                if mark != old:
+                    self._differs(f"{folder}/{name}", mark)
+
+    def _differs(self, path: str, mark: int) -> None:
+        """An entry is not what the last full pass saw; what a check has told since then is not told again."""
+        if mark in (self._hot.get(path), self._told.get(path)):
+            return
+        self._changed = True
+        self._warm(path, mark)
+
+    def _warm(self, path: str, mark: int) -> None:
+        """Remember an entry that changes: what changed last is asked for longest."""
+        self._hot[path] = mark
+        self._hot.move_to_end(path)
+        while len(self._hot) > HOT_CHANGED:
+            self._hot.popitem(last=False)
+
+    def _forget(self, seen: set[str]) -> None:
+        for gone in [folder for folder in self._folders if folder not in seen]:
+            del self._folders[gone]
+            self._changed = self._changed or self._based
+
+
+def _mark(path: str) -> int | None:
+    """What of an entry's status is compared, as 64 bits; None where it cannot be seen."""
+    try:
+        return _hash(os.lstat(path))
+    except OSError:
+        return None
+
+
+def _hash(found: os.stat_result) -> int:
+    return hash((found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)) & 0xFFFFFFFFFFFFFFFF or 1
+
+
+def _list(folder: str) -> Iterator[tuple[str, int, bool]]:
+    """Entries as (name, mark, is a directory). What vanishes or may not be read meanwhile is no error."""
+    try:
+        entries = os.scandir(folder)
+    except OSError as error:
+        if error.errno in (*_GONE, *_DENIED):
+            return
+        raise
+    with entries:
+        for entry in entries:
+            try:
+                found = entry.stat(follow_symlinks=False)
+            except OSError as error:
+                if error.errno in (*_GONE, *_DENIED):
+                    continue
+                raise
+            yield entry.name, _hash(found), stat.S_ISDIR(found.st_mode)
