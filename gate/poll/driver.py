@@ -137,7 +137,9 @@ class _Poller:
             await self._renew()
             if session.state.decision is None and session.decision is None:
                 await self._tick(session, self._engine, newer)
-            if await session.flush() and (end := await self._conclude(session)) is not None:
+            durable = await session.flush()
+            await self._telling.tick(session.state, await session.now())
+            if durable and (end := await self._conclude(session)) is not None:
                 return end
             if self._once:
                 return await self._undecided(session)

@@ -72,7 +72,7 @@ class Codec:
         """The first line."""
         body = {
             "format": FORMAT,
-            "version": VERSION,
+            "format_version": VERSION,
             "wall": self.header.wall,
             "rules": documents.encode(self.header.rules),
         }
@@ -177,9 +177,9 @@ def read(raw: bytes, where: str) -> tuple[Codec, Iterator[tuple[Instant, Observa
         return None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise DocumentError(f"{where}: expected a journal of observations, found {head!r:.100}")
-    if head.get("version") != VERSION:
+    if head.get("format_version") != VERSION:
         raise DocumentError(
-            f"{where}: {FORMAT} version {head.get('version')!r} is not the one this gate reads ({VERSION})",
+            f"{where}: {FORMAT} version {head.get('format_version')!r} is not the one this gate reads ({VERSION})",
             hint="Use the gate that wrote it, or a newer one.",
         )
     wall = head.get("wall")

@@ -9,7 +9,9 @@ import anyio
 from gate.contracts import Event, Reporter
 from gate.documents import Json, encode
 from gate.machines.clock import Now
+from gate.machines.gate_state import GateState
 from gate.machines.observations import Say
+from gate.machines.rows import tick_data
 from gate.machines.verdict import Verdict
 from gate.rundir.formats import Decision
 
@@ -50,6 +52,11 @@ class Telling:
     async def note(self, kind: str, text: str, now: Now, data: Mapping[str, Json] | None = None) -> None:
         """What the driver itself has to say."""
         await self.emit(Event(kind, now.wall, now.boot, None, text, data or {}))
+
+    async def tick(self, state: GateState, now: Now) -> None:
+        """All rows, once a poll. Not worked out where nobody listens."""
+        if self._reporters:
+            await self.emit(Event("tick", now.wall, now.boot, None, "", tick_data(state, now)))
 
     async def verdict(self, verdict: Verdict, now: Now, *, again: bool = False) -> None:
         """A verdict that is durable. `again`: it was there before this process began, and may have been told."""
