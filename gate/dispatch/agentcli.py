@@ -25,7 +25,9 @@ def stage_agent(plan: Plan, folder: Path) -> tuple[dict[str, str], dict[str, str
     Only `claude` is a program of its own; `command` agents come with their image, `scripted` ones with gate.pyz.
     Raises AgentError: not installed here, or not the pinned version; OSError.
     """
-    agents = [leg.agent for leg in plan.legs if leg.agent is not None and leg.agent.kind == "claude"]
+    # A leg that names its executable finds it in its image, staged or not.
+    claude = [leg.agent for leg in plan.legs if leg.agent is not None and leg.agent.kind == "claude"]
+    agents = [agent for agent in claude if "executable" not in agent.options]
     if not agents:
         return {}, {}
     found = shutil.which("claude")

@@ -1,0 +1,222 @@
+"""Gates on this machine, from the command line to the last process seen gone: the whole fits together."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.test_cli import Cli
+
+GATE = """\
+version: 1
+gate: tune
+artifact: none
+budgets: {interval: 200ms}
+legs:
+  sort:
+    run: python3 leg.py %(what)s
+    budget: 2m
+    judge: {finished: {done: true}, pass: {stop_reason: [converged]}}
+"""
+
+LEG = """\
+import json, os, pathlib, sys, time
+what = sys.argv[1]
+print("leg says hello\\x1b[31m red", flush=True)
+state = pathlib.Path(os.environ["GATE_STATE_FILE"])
+state.parent.mkdir(parents=True, exist_ok=True)
+def write(**values):
+    part = state.with_name("part")
+    part.write_text(json.dumps(values))
+    part.replace(state)
+write(done=False, stop_reason=None)
+if what == "long":
+    time.sleep(600)
+write(done=True, stop_reason="converged" if what == "pass" else "gave_up")
+"""
+
+
+class Gate(Cli):
+    """A folder with a gate of one command leg."""
+
+    def write(self, what: str) -> None:
+        (self.folder / "gate.yaml").write_text(GATE % {"what": what}, encoding="utf-8")
+        (self.folder / "leg.py").write_text(LEG, encoding="utf-8")
+
+    def json(self, *argv: str) -> Any:
+        done = self(*argv, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def start(self, *argv: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "gate", *argv],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def live(self) -> list[str]:
+        """Processes of this gate's workloads, by what only they have in their command line."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                except OSError:
+                    continue  # it ended meanwhile
+                if str(self.folder) in words and int(entry.name) != os.getpid() and "-m gate" not in words:
+                    found.append(words)
+        return found
+
+    def wait(self, what: str, seconds: float = 60.0) -> None:
+        """Until `gate logs` shows `what`."""
+        end = time.monotonic() + seconds
+        while what not in self("logs", "sort").stdout:
+            assert time.monotonic() < end, "it never began"
+            time.sleep(0.2)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    made = Gate(tmp_path)
+    yield made
+    if (tmp_path / "state" / "runs").exists():
+        made("reap", "--all")
+    assert made.live() == []
+
+
+def test_a_leg_that_converges_passes_and_leaves_nothing(gate: Gate) -> None:
+    gate.write("pass")
+    done = gate("run", "--run", "r1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "GO" in done.stdout
+    assert gate.live() == []
+    assert "GO" in gate().stdout
+    assert gate("poll", "r1").returncode == 0, "the decision stands"
+    assert gate("dispatch", "--run", "r1").stdout.count("Decided already: GO") == 1
+
+
+def test_a_leg_that_gives_up_fails_and_says_why(gate: Gate) -> None:
+    gate.write("fail")
+    done = gate("run")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "gave_up" in done.stdout
+    assert gate.live() == []
+
+
+def test_dispatch_poll_and_logs_as_separate_commands(gate: Gate) -> None:
+    gate.write("pass")
+    made = gate.json("dispatch")
+    assert [workload["stage"] for workload in made["workloads"]] == ["created"]
+    assert gate("poll", made["run"]).returncode == 0
+    shown = gate("logs", "sort").stdout
+    assert "leg says hello" in shown
+    assert "\x1b" not in shown, "a log cannot steer the terminal"
+
+
+def test_retry_runs_what_did_not_pass_on_the_same_artifact(gate: Gate) -> None:
+    gate.write("fail")
+    assert gate("run", "--run", "r1").returncode == 1
+    gate.write("pass")
+    done = gate("retry", "r1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    again = gate("retry", "r1")
+    assert "carried" in again.stderr, "what passed is not run again"
+    assert again.returncode == 0
+
+
+def test_a_live_twin_is_named_and_refused(gate: Gate) -> None:
+    gate.write("long")
+    gate.json("dispatch", "--run", "r1")
+    refused = gate("dispatch", "--run", "r2")
+    assert refused.returncode == 2
+    assert "run r1 of gate tune" in refused.stderr
+    assert gate("dispatch", "--run", "r2", "--new").returncode == 0
+    assert gate("stop", "--run", "r2", "--yes").returncode == 0
+    assert gate.live() != [], "the twin lives on"
+
+
+def test_stop_asks_and_then_sees_it_gone(gate: Gate) -> None:
+    gate.write("long")
+    gate.json("dispatch", "--run", "r1")
+    assert gate("stop", "sort").returncode == 2, "nobody is there to ask"
+    assert gate("stop", "sort", "--dry-run").stdout.strip().endswith("would stop sort")
+    assert gate("stop", "sort", "--yes").returncode == 0
+    assert gate.live() == []
+
+
+def test_keep_is_honoured_by_reap_until_all_is_asked_for(gate: Gate) -> None:
+    gate.write("long")
+    gate.json("dispatch", "--run", "r1")
+    lease = gate.json("keep", "sort", "--for", "1h")
+    assert lease["until"] > time.time() + 3000
+    reaped = gate("reap", "--run", "r1")
+    assert reaped.returncode == 0, reaped.stderr
+    assert "kept" in reaped.stdout
+    assert gate.live() != []
+    refused = gate("prune", "--run", "r1", "--yes")
+    assert "not seen gone" in refused.stdout + refused.stderr
+    assert gate("reap", "--run", "r1", "--all").returncode == 0
+    assert gate.live() == []
+    assert gate("prune", "--run", "r1", "--yes").returncode == 0
+    assert list((gate.folder / "state" / "runs").iterdir()) == []
+
+
+def test_reap_after_the_dispatcher_is_long_gone(gate: Gate) -> None:
+    gate.write("long")
+    gate.json("dispatch", "--run", "r1")
+    gate.wait("hello")
+    shown = gate.json("reap", "--run", "r1", "--dry-run")
+    assert [one["run"] for one in shown["stopped"]] == ["r1"]
+    assert gate("reap", "--run", "r1").returncode == 0
+    assert gate.live() == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_tensorrt_16404_an_interrupted_run_ends_its_workloads_and_not_itself(
+    gate: Gate, number: signal.Signals, code: int
+) -> None:
+    gate.write("long")
+    process = gate.start("run", "--run", "r1")
+    gate.wait("hello")
+    began = time.monotonic()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == code, out + err
+    assert time.monotonic() - began < 7
+    assert gate("reap", "--run", "r1").returncode == 0
+    assert gate.live() == []
+
+
+def test_runner_2128_a_killed_run_is_cleaned_up_from_another_process(gate: Gate) -> None:
+    gate.write("long")
+    process = gate.start("run", "--run", "r1")
+    gate.wait("hello")
+    process.kill()
+    process.communicate()
+    done = gate("reap", "--run", "r1")
+    assert done.returncode == 0, done.stderr
+    assert gate.live() == []
+
+
+def test_a_killed_run_goes_on_under_its_id(gate: Gate) -> None:
+    gate.write("long")
+    process = gate.start("run", "--run", "r1")
+    gate.wait("hello")
+    process.kill()
+    process.communicate()
+    again = gate.json("dispatch", "--run", "r1")
+    assert (again["attempt"], again["continued"]) == (1, True)
+    assert len(again["workloads"]) == 1
