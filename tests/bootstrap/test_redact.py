@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 import textwrap
@@ -63,7 +64,7 @@ FORMS: dict[str, bytes] = {
 def _stream(redactor: Redactor, data: bytes, cuts: list[int]) -> bytes:
     stream = redactor.stream()
     edges = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    return b"".join(stream.feed(data[a:b]) for a, b in zip(edges, edges[1:], strict=False)) + stream.finish()
+    return b"".join(stream.feed(data[a:b]) for a, b in itertools.pairwise(edges)) + stream.finish()
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -166,7 +167,7 @@ def test_memory_is_bounded_on_an_endless_stream() -> None:
 
 @pytest.mark.parametrize("value", ["", "short", "1234567", "       1234567      ", "ééé"])
 def test_short_values_are_refused_without_showing_them(value: str) -> None:
-    with pytest.raises(SecretError, match="secret TOKEN: its value has [0-7] bytes; at least 8") as refused:
+    with pytest.raises(SecretError, match=r"secret TOKEN: its value has [0-7] bytes; at least 8") as refused:
         Redactor({"TOKEN": value})
     assert not value.strip() or value.strip() not in str(refused.value)
 
