@@ -25,17 +25,17 @@ def last_call(poll: PollBudgets) -> float:
 
 def close(state: GateState, now: Now, actions: list[Action]) -> GateState:
     """After a tick in which everything that could be judged was: does the attempt end with it?"""
-    loss = first_loss(state.legs.values()) if not state.lost or state.rules.fail_fast else None
+    loss = first_loss(state.legs.values()) if not state.lost else None
     if loss is not None and state.rules.fail_fast:
         state = _rest(state, now, actions, lambda _leg, _workload: overtaken(loss))
-    elif loss is not None:
-        actions.append(_announce(loss))
-        state = replace(state, lost=True)
     if clock_reading(now, "poll") >= last_call(state.rules.poll):
         state = _rest(state, now, actions, lambda leg, workload: overdue(state.rules, leg, workload, now))
-    if any(leg.verdict is None for leg in state.legs.values()):
+    if all(leg.verdict is not None for leg in state.legs.values()):
+        return _decide(state, now, actions, None)
+    if loss is None:
         return state
-    return _decide(state, now, actions, None)
+    actions.append(_announce(loss))
+    return replace(state, lost=True)
 
 
 def stop(state: GateState, why: CancelSeen | SupersedeSeen, now: Now, actions: list[Action]) -> GateState:

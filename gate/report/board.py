@@ -74,7 +74,8 @@ class Board:
                 root_blind=data["root_blind"],
             )
         if event.kind in ("tick", "decision"):
-            self._frame = replace(self._frame, elapsed=event.elapsed, decision=decision_of(event))
+            decision = decision_of(event) or self._frame.decision
+            self._frame = replace(self._frame, elapsed=event.elapsed, decision=decision)
             self._looked = self._now()
         verdict = verdict_of(event)
         if verdict is not None:

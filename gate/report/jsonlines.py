@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from io import FileIO
 from pathlib import Path
-from typing import IO
 
 from gate.contracts import Event
 from gate.documents import Json, encode
@@ -24,7 +24,8 @@ class JsonLines:
 
     def __init__(self, path: Path, heading: Heading) -> None:
         try:
-            self._file: IO[str] = path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n")
+            # Unbuffered: what a full disk refused must not come up again when the file is closed.
+            self._file: FileIO = path.open("ab", buffering=0)
         except OSError as error:
             raise UsageError(
                 f"--events {path}: cannot be written: {error.strerror}", hint="Give a file in a folder that exists."
@@ -80,5 +81,5 @@ class JsonLines:
             "text": event.text,
             "data": event.data,
         }
-        self._file.write(json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
-        self._file.flush()
+        line = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+        self._file.write(line.encode("utf-8", "backslashreplace"))

@@ -73,17 +73,23 @@ class Outlet(Generic[T]):
         return not self._items.empty()
 
     def _serve(self) -> None:
+        self._guarded(self._write_all)
+        if self._finish is not None:
+            self._guarded(self._finish)
+        if self.dropped:
+            self._complain(f"{self.dropped} events were dropped: it could not keep up")
+
+    def _write_all(self) -> None:
+        while not (self._closing.is_set() and self._items.empty()):
+            self._write(self._next())
+
+    def _guarded(self, work: Callable[[], None]) -> None:
         try:
-            while not (self._closing.is_set() and self._items.empty()):
-                self._write(self._next())
-            if self._finish is not None:
-                self._finish()
+            work()
         except (OSError, ValueError) as error:
+            if self.failure is None:
+                self._complain(f"{error}; nothing more is written there")
             self.failure = error
-            self._complain(f"{error}; nothing more is written there")
-        else:
-            if self.dropped:
-                self._complain(f"{self.dropped} events were dropped: it could not keep up")
 
     def _next(self) -> T | None:
         try:
