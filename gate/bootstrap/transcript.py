@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+import anyio
+
 from gate.adapters.threads import Lane
 from gate.bootstrap.redact import Redactor
 from gate.contracts import TurnRequest
@@ -46,6 +48,7 @@ class Transcript:
         self._channels = {"out": redactor.stream(), "err": redactor.stream()}
         self._file = _RotatedFile(path, limit // 2)
         self._lane = Lane("transcript", limit=1)
+        self._turn = anyio.Lock()
         self._patience = patience
         self._wall = wall
         self._told = 0
@@ -76,9 +79,12 @@ class Transcript:
         return datetime.fromtimestamp(self._wall(), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     async def _put(self, data: bytes) -> None:
-        if not data:
-            return
-        if self._file.busy:
+        if data:
+            async with self._turn:
+                await self._append(data)
+
+    async def _append(self, data: bytes) -> None:
+        if self._file.busy:  # with a call that was given up
             self.lost += len(data)
             return
         missing = self.lost - self._told
@@ -91,7 +97,7 @@ class Transcript:
         except OSError as error:
             self._lose(len(data), error.strerror or type(error).__name__)
         else:
-            self._told = self.lost if missing else self._told
+            self._told += missing
 
     def _lose(self, size: int, why: str) -> None:
         self.lost += size

@@ -81,7 +81,7 @@ def test_it_converges_over_three_turns(agent: ClaudeAgent, place: Place, api: Me
     assert "[Bash]" in place.transcript
 
 
-def test_a_hang_is_ended_and_the_conversation_goes_on(
+def test_cc38516_a_hang_is_ended_and_the_conversation_goes_on(
     agent: ClaudeAgent, api: MessagesApi, pids: Callable[[str], int]
 ) -> None:
     """cc#38516, cc#35262: `--print` hangs for ever."""

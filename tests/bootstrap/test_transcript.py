@@ -70,6 +70,18 @@ def test_it_is_written_as_it_happens_and_cut_secrets_are_found(tmp_path: Path) -
     assert b" a-sec\n=== over" in (tmp_path / "transcript.log").read_bytes()
 
 
+def test_two_outputs_at_once_lose_nothing(tmp_path: Path) -> None:
+    async def main() -> None:
+        log = transcript(tmp_path)
+        async with anyio.create_task_group() as tasks:
+            for number in range(40):
+                tasks.start_soon(log.write, b"x" * 10, "err" if number % 2 else "out")
+        assert log.lost == 0
+
+    anyio.run(main)
+    assert (tmp_path / "transcript.log").read_bytes() == b"x" * 400
+
+
 def test_the_runner_can_read_it_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
