@@ -37,7 +37,9 @@ def closing(what: Closing) -> Text:
     text.append_text(decided(what.decision)).append("\n")
     _legs(text, what)
     _burning(text, what)
-    text.append("next  ", style="dim").append("\n      ".join(next_commands(what.decision)), style="bold").append("\n")
+    text.append("next  ", style="dim").append(
+        "\n      ".join(map(plain, next_commands(what.decision))), style="bold"
+    ).append("\n")
     return text
 
 
