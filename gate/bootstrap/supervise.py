@@ -33,6 +33,14 @@ from gate.rundir.formats import Assignment
 GRACE = 10.0
 """Seconds that bootstrap has to end by itself after it was asked to."""
 _USAGE = "gate supervise --assignment PATH [--registry DIR] [--grace SECONDS] -- COMMAND…"
+_HELP = f"""usage: {_USAGE}
+
+Runs one workload to its end, for engines: enforces its time-out, passes signals on, holds a failed one open for
+post-mortem, ends everything it started.
+
+exit codes: bootstrap's own, or {exits.TIMED_OUT} timed out, {exits.STOPPED} stopped, 128 + n ended by signal n,
+  {exits.BAD_ASSIGNMENT} the assignment cannot be used, {exits.BUG} a bug in gate
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,9 @@ class Options:
 
 def main(argv: Sequence[str]) -> int:
     """Run one workload to its end; `argv` are the words behind `supervise`. Returns a code of `exits`."""
+    if argv[:1] in (["--help"], ["-h"]):
+        sys.stdout.write(_HELP)
+        return 0
     try:
         options = parse(argv)
     except UsageError as error:

@@ -25,11 +25,11 @@ from gate.contracts import (
     LogChunk,
     Phase,
     Scope,
-    StopRequest,
     Workload,
     WorkloadRequest,
 )
 from gate.errors import CreateUnclear, EngineRefused, WorkloadNotFound
+from gate.simulate.legworld import SimSignals
 
 CAPABILITIES = Capabilities(  # noqa: S604 - `shell` says that `gate shell` works here
     list_lag=0.0,
@@ -46,24 +46,6 @@ CAPABILITIES = Capabilities(  # noqa: S604 - `shell` says that `gate shell` work
     protects_gate=True,
 )
 _KILLED = 128 + signal.SIGKILL
-
-
-class SimSignals:
-    """The stop requests of one simulated process (the Signals contract)."""
-
-    def __init__(self) -> None:
-        self._asked = anyio.Event()
-        self._first = StopRequest(0, 0.0)
-
-    async def wait(self) -> StopRequest:
-        await self._asked.wait()
-        return self._first
-
-    def ask(self, request: StopRequest) -> None:
-        """The first one counts."""
-        if not self._asked.is_set():
-            self._first = request
-            self._asked.set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +178,7 @@ class SimEngine:
             item.end = _End(now + item.course.stop_time, Phase.STOPPED, "stopped", None)
             item.scope.cancel()
             return
-        item.signals.ask(StopRequest(signal.SIGTERM, item.course.grace))
+        item.signals.send(signal.SIGTERM, item.course.grace)
         self._tasks.start_soon(self._use_force, item.scope, item.course.grace)
 
     async def logs(self, workload_id: str, offset: int, limit: int) -> LogChunk:
@@ -284,7 +266,7 @@ class SimEngine:
         await self._clock.sleep(item.request.timeout)
         if not item.asked:
             item.asked = "timeout"
-            item.signals.ask(StopRequest(signal.SIGTERM, item.course.grace))
+            item.signals.send(signal.SIGTERM, item.course.grace)
             await self._use_force(scope, item.course.grace)
 
     async def _use_force(self, scope: anyio.CancelScope, grace: float) -> None:

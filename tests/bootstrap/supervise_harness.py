@@ -100,6 +100,7 @@ class Bench:
         *command: str,
         env: Mapping[str, str] | None = None,
         grace: float = 5.0,
+        before: str = "",
         **changes: object,
     ) -> Workload:
         tag = uuid.uuid4().hex[:10]
@@ -113,7 +114,7 @@ class Bench:
         words = ["supervise", "--assignment", str(path), "--grace", str(grace)]
         with (run_dir / "out").open("wb") as out:
             process = subprocess.Popen(
-                [self.python, "-c", PROGRAM, *words, "--", *command],
+                [self.python, "-c", f"{before}\n{PROGRAM}", *words, "--", *command],
                 env={**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1", **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
