@@ -44,6 +44,8 @@ def claude() -> Path:
 
 def _install(home: Path) -> None:
     """Into a folder beside it, and then into place: an interrupted installation is never taken for a whole one."""
+    for interrupted in CACHE.glob(f"{home.name}-*"):
+        shutil.rmtree(interrupted)
     fresh = Path(tempfile.mkdtemp(prefix=f"{home.name}-", dir=CACHE))
     fresh.chmod(0o755)
     for name in ("package.json", "package-lock.json"):
