@@ -10,7 +10,7 @@ import os
 import resource
 import select
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -26,7 +26,7 @@ _NO_MARK = "unmarked: "
 class Order:
     """What to start."""
 
-    command: Sequence[str]
+    command: tuple[str, ...]
     env: Mapping[str, str]
     mark: int
     subreaper: bool

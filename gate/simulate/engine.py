@@ -253,11 +253,7 @@ class SimEngine:
             await self._clock.sleep(item.starts - await self._now())
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._time_out, item, scope)
-                try:
-                    code = await process(SimProcess(item.request, item.signals, item.log, item.restarts))
-                except Killed:
-                    # Here, and only here, a simulated death ends: this is the kernel it happened under.
-                    code = _KILLED
+                code = await _life(process, SimProcess(item.request, item.signals, item.log, item.restarts))
                 tasks.cancel_scope.cancel()
         if item.scope is scope and item.end is _ENDLESS:
             item.end = _ended(await self._now(), code, item.asked)
@@ -305,6 +301,19 @@ class SimEngine:
     def _position(self, item: _Item, now: float) -> int:
         pending = [each for each in self._items.values() if each.phase(now) is Phase.PENDING]
         return sorted(pending, key=lambda each: each.starts).index(item) + 1
+
+
+async def _life(process: Process, given: SimProcess) -> int:
+    """Here, and only here, a simulated death ends: this is the kernel it happened under."""
+    try:
+        return await process(given)
+    except Killed:
+        return _KILLED
+    except BaseExceptionGroup as group:  # noqa: F821 - simulations run at the runner, on Python 3.11 or newer
+        # Its own task groups wrap the death, once a level.
+        if group.split(Killed)[1] is not None:
+            raise
+        return _KILLED
 
 
 def _ended(now: float, code: int | None, asked: Literal["", "stopped", "timeout"]) -> _End:
