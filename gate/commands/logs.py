@@ -35,8 +35,9 @@ def command(
     leg: Annotated[str, typer.Argument(help="The leg.")],
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the leg has ended.")] = False,
     which: Annotated[
-        Which | None, typer.Option("--which", help="Default: the transcript of an agent leg, else the workload's log.")
-    ] = None,
+        Which,
+        typer.Option("--which", help="transcript: what the leg's command or agent says; workload: gate's own log."),
+    ] = "transcript",
     tail: Annotated[int, typer.Option("--tail", min=0, help="Only the last so many KiB; 0 for all.")] = 0,
     run: RunOption = None,
     config: Config = CONFIG,
@@ -46,16 +47,15 @@ def command(
     anyio.run(_logs, where(config, root), run, leg, follow, which, tail * 1024)
 
 
-async def _logs(place: Where, run_id: str | None, leg: str, follow: bool, which: Which | None, tail: int) -> None:
+async def _logs(place: Where, run_id: str | None, leg: str, follow: bool, which: Which, tail: int) -> None:
     found = await place.find(run_id)
     run = found.open()
     attempt = await run.latest_attempt()
     chosen = await choose(run, attempt, leg)
-    wanted = which or ("transcript" if attempt.plan.leg(leg).kind == "agent" else "workload")
     source = (
         _workload(attempt, chosen, follow=follow, tail=tail)
-        if wanted == "workload"
-        else _file(found, chosen, layout.TRANSCRIPT if wanted == "transcript" else layout.JOURNAL, follow, tail)
+        if which == "workload"
+        else _file(found, chosen, layout.TRANSCRIPT if which == "transcript" else layout.JOURNAL, follow, tail)
     )
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     async for chunk in source:
@@ -97,7 +97,10 @@ async def _file(place: RunPlace, chosen: Chosen, name: str, follow: bool, tail: 
             yield data
         elif ended or not follow:
             if path is None:
-                raise UsageError(f"{chosen.leg}: it has not begun, so it has no {name} yet", hint="-f waits for it.")
+                raise UsageError(
+                    f"{chosen.leg}: it has not begun, so it has no {name} yet",
+                    hint="-f waits for it; --which workload shows what its workload says.",
+                )
             return
         else:
             await anyio.sleep(PAUSE)

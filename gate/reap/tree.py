@@ -39,7 +39,9 @@ class Tree:
 
     async def legs(self) -> tuple[str, ...]:
         """Legs that have a directory."""
-        return await self._call(lambda: tuple(sorted(_folders(self._path / "legs"))))
+        return await self._call(
+            lambda: tuple(sorted(name for name in _folders(self._path / "legs") if not name.startswith(".")))
+        )
 
     async def size(self, legs: Sequence[str]) -> int:
         """Bytes on disk of these legs' directories, or of the whole run where none is named."""

@@ -67,6 +67,9 @@ class Gate(Cli):
             text=True,
         )
 
+    def runs(self) -> list[str]:
+        return [path.name for path in (self.folder / "state" / "runs").glob("*/*/runs/*")]
+
     def live(self) -> list[str]:
         """Processes of this gate's workloads, by what only they have in their command line."""
         found = []
@@ -92,8 +95,8 @@ class Gate(Cli):
 def gate(tmp_path: Path) -> Iterator[Gate]:
     made = Gate(tmp_path)
     yield made
-    if (tmp_path / "state" / "runs").exists():
-        made("reap", "--all")
+    for run in made.runs():
+        made("stop", "--run", run, "--yes")
     assert made.live() == []
 
 
@@ -220,3 +223,21 @@ def test_a_killed_run_goes_on_under_its_id(gate: Gate) -> None:
     again = gate.json("dispatch", "--run", "r1")
     assert (again["attempt"], again["continued"]) == (1, True)
     assert len(again["workloads"]) == 1
+
+
+def test_dispatch_killed_anywhere_and_run_again_leaves_one_workload_a_leg(gate: Gate) -> None:
+    """Real kills of the real command on the real engine, spread over its life; what each left is gone on with."""
+    gate.write("long")
+    for after in (0.3, 0.5, 0.7, 0.9):
+        process = gate.start("dispatch", "--run", "r1")
+        time.sleep(after)  # the instant of the kill is what varies
+        process.kill()
+        process.communicate()
+    made = gate.json("dispatch", "--run", "r1")
+    assert (made["attempt"], len(made["workloads"])) == (1, 1)
+    assert made["workloads"][0]["stage"] == "created"
+    gate.wait("hello")
+    assert len([words for words in gate.live() if "leg.py long" in words]) <= 1
+    assert len([words for words in gate.live() if " supervise " in words]) == 1
+    assert gate("reap", "--run", "r1").returncode == 0
+    assert gate.live() == []
