@@ -206,6 +206,7 @@ class _Driver:
         with anyio.move_on_after(action.budget):
             try:
                 seen = Prepared(await self._world.home.open(), None, "agent", f"The agent did not answer: {late}.")
+                self._ledger.open()
                 agent = self._world.agent
                 seen = replace(seen, agent_version=await agent.version() if agent is not None else None)
                 seen = replace(seen, problem="", detail="")

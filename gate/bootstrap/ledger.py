@@ -16,8 +16,9 @@ from gate.documents import Json
 from gate.errors import StoreError
 from gate.rundir.formats import LegResult, Pointer
 
-RETRY = 5.0
-"""Seconds between attempts to write while the root does not answer."""
+RETRY_FIRST = 0.5
+RETRY_LAST = 5.0
+"""Seconds between attempts to write while the root does not answer, from the first pause to the longest."""
 KEPT = 1000
 """Journal entries that are kept meanwhile; the oldest ones go first, and the journal says how many."""
 
@@ -32,6 +33,7 @@ class Ledger:
         self._dropped = 0
         self._pointer: Pointer | None = None
         self._result: LegResult | None = None
+        self._opened = anyio.Event()
         self._work = anyio.Event()
         self._idle = anyio.Event()
         self._idle.set()
@@ -62,8 +64,14 @@ class Ledger:
             await self._idle.wait()
         return self._idle.is_set()
 
+    def open(self) -> None:
+        """The leg's directory is there: what was said until now can be written."""
+        self._opened.set()
+
     async def serve(self) -> None:
         """Write until cancelled."""
+        await self._opened.wait()
+        pause = RETRY_FIRST
         while True:
             await self._work.wait()
             self._work = anyio.Event()
@@ -72,9 +80,10 @@ class Ledger:
             except StoreError as error:
                 self.problem = str(error)
                 self._work.set()
-                await self._clock.sleep(RETRY)
+                await self._clock.sleep(pause)
+                pause = min(2 * pause, RETRY_LAST)
                 continue
-            self.problem = ""
+            self.problem, pause = "", RETRY_FIRST
             if not self._pending():
                 self._idle.set()
 

@@ -34,7 +34,7 @@ from gate.machines.verdict import Reason
 from gate.plan.model import LegPlan
 
 TICK = 0.001
-"""Seconds that a look is put off at the least: a wait that rounding makes shorter than the clock can tell would spin."""
+"""Seconds that a look is put off at the least: a wait that rounding makes shorter than a clock can tell would spin."""
 
 SIGNALS = {1: "SIGHUP", 2: "SIGINT", 15: "SIGTERM"}
 

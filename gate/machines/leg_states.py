@@ -49,12 +49,21 @@ def choose(seen: tuple[SeenState, ...]) -> StateView | None:
     return ordered[-1].view
 
 
-def describe(files: Files) -> str:
+def below(path: str, incarnation: str) -> str:
+    """A state file's path below its incarnation's directory, as people look for it."""
+    return path.partition(f"/{incarnation}/")[2] or path
+
+
+def describe(files: Files, incarnation: str) -> str:
     """What the state files say, for the sentence of a leg that did not finish."""
     if files.chosen is not None:
         view = files.chosen
         said = "is not finished" if view.status == "ok" else f"is {view.status}"
-        return f"{view.path} {said}" + (f" ({view.detail})" if view.detail and view.status != "ok" else "")
+        return f"{below(view.path, incarnation)} {said}" + (
+            f" ({view.detail})" if view.detail and view.status != "ok" else ""
+        )
     if files.seen:
-        return "which state file counts cannot be told: " + ", ".join(one.view.path for one in files.seen[:4])
+        return "which state file counts cannot be told: " + ", ".join(
+            below(one.view.path, incarnation) for one in files.seen[:4]
+        )
     return "no state file counts" + (f" ({files.hint})" if files.hint else "")

@@ -205,7 +205,7 @@ def _late(state: LegState) -> str:
 
 
 def _evidence(state: LegState) -> str:
-    said = leg_states.describe(state.files)
+    said = leg_states.describe(state.files, state.incarnation)
     view = state.files.chosen
     if view is not None and view.status == "ok":
         said += f": {judge.finished(state.leg.judge, view.fields).sentence}"
@@ -213,4 +213,4 @@ def _evidence(state: LegState) -> str:
 
 
 def _path(state: LegState) -> str:
-    return state.files.chosen.path if state.files.chosen is not None else ""
+    return leg_states.below(state.files.chosen.path, state.incarnation) if state.files.chosen is not None else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import trio
 
 from gate.contracts import TurnEnd
@@ -142,7 +144,7 @@ def test_a_broken_cli_does_not_spin() -> None:
     assert ran.result.turns < 12
     gaps = [b.began - a.ended for a, b in zip(ran.agent.called, ran.agent.called[1:], strict=False)]
     assert gaps[0] >= 10
-    assert all(later >= earlier - 0.001 for earlier, later in zip(gaps, gaps[1:], strict=False))
+    assert all(later >= earlier - 0.001 for earlier, later in pairwise(gaps))
 
 
 def test_failing_at_once_while_something_changes_does_not_spin_either() -> None:
