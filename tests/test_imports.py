@@ -22,9 +22,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("gate.rundir.formats", "gate.rundir.layout", "gate.rundir.statefile"),
     ("gate.contracts",),
     ("gate.machines", "gate.adapters"),
-    ("gate.rundir", "gate.agents", "gate.engines"),
+    ("gate.rundir", "gate.agents"),
     ("gate.bootstrap", "gate.plan"),
-    ("gate.reap",),
+    ("gate.engines", "gate.reap"),
     ("gate.dispatch", "gate.report"),
     ("gate.poll",),
     ("gate.simulate",),
@@ -38,20 +38,21 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 PURE = ("gate.machines",)
 """No I/O, no time, no randomness, no concurrency."""
 
-DRIVERS = (
-    "gate.bootstrap.driver",
-    "gate.poll.driver",
-    "gate.dispatch.driver",
-    "gate.dispatch.launch",
-    "gate.dispatch.lookup",
-    "gate.dispatch.holding",
-    "gate.dispatch.history",
-    "gate.dispatch.twin",
-    "gate.reap.settle",
-    "gate.reap.run",
-    "gate.reap.stale",
+DRIVEN = ("gate.poll", "gate.dispatch", "gate.reap", "gate.bootstrap.driver")
+"""They await the contracts they are given, and nothing else …"""
+
+REAL = (
+    "gate.poll.world",
+    "gate.dispatch.staging",
+    "gate.dispatch.placing",
+    "gate.dispatch.fetching",
+    "gate.dispatch.agentcli",
+    "gate.dispatch.secrets",
+    "gate.dispatch.runid",
+    "gate.dispatch.reuse",
+    "gate.reap.tree",
 )
-"""They await the contracts they are given, and nothing else."""
+"""… save for these, which are the real world behind a contract, or run before there is one."""
 
 CONCURRENCY = ("anyio", "asyncio", "trio", "threading", "concurrent")
 OUTSIDE = ("subprocess", "signal", "time", "random", "secrets", "tenacity", "backoff", "socket", "httpx", "shutil")
@@ -165,12 +166,27 @@ def test_machines_are_pure(name: str) -> None:
     assert [found for found in imports(name) if begins(found, outside)] == []
 
 
-@pytest.mark.parametrize("name", [name for name in DRIVERS if name in modules()])
+def drivers() -> list[str]:
+    """Every module that drives through contracts."""
+    return [name for name in sorted(modules()) if begins(name, DRIVEN) and name not in REAL]
+
+
+@pytest.mark.parametrize("name", drivers())
 def test_drivers_await_contracts_only(name: str) -> None:
-    found = [one for one in imports(name) if begins(one, (*OUTSIDE, *THREADS))]
+    found = [one for one in imports(name) if begins(one, (*OUTSIDE, *THREADS, *REAL))]
     assert found == []
     used = {ast.unparse(node) for node in ast.walk(modules()[name]) if isinstance(node, ast.Attribute)}
     assert not used & {"anyio.to_thread", "anyio.from_thread", "anyio.Path", "anyio.sleep", "anyio.run_process"}
+
+
+@pytest.mark.parametrize("name", drivers())
+def test_drivers_do_not_reach_the_real_world_through_others_either(name: str) -> None:
+    reached, pending = set[str](), [name]
+    while pending:
+        current = pending.pop()
+        reached.add(current)
+        pending += [other for other in imports(current) if other in modules() and other not in reached]
+    assert not [other for other in reached if begins(other, ("gate.adapters", "gate.engines", "gate.rundir.files"))]
 
 
 def _inside(name: str) -> bool:

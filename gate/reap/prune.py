@@ -5,18 +5,41 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from gate.contracts import Clock
 from gate.errors import DocumentError, RunHeld
 from gate.machines.verdict import Outcome
-from gate.reap.tree import Tree
 from gate.rundir.formats import Attempt, Lease
 from gate.rundir.lease import Holding
 from gate.rundir.notes import create_problem
 from gate.rundir.run import Run
 
 Worth = Literal["measured", "nothing", "unreadable", "undecided"]
+
+
+class RunTree(Protocol):
+    """A run's directory as a tree of files. Links in it are never followed. Errors: StoreUnavailable."""
+
+    async def touched(self) -> float:
+        """Wall time at which the directory itself last changed, by the file server's clock; 0 where it is not there."""
+        ...
+
+    async def exists(self) -> bool:
+        """True while anything is left."""
+        ...
+
+    async def legs(self) -> tuple[str, ...]:
+        """Legs that have a directory."""
+        ...
+
+    async def size(self, legs: Sequence[str]) -> int:
+        """Bytes on disk of these legs' directories, or of the whole run where none is named."""
+        ...
+
+    async def remove(self, legs: Sequence[str]) -> tuple[int, list[str]]:
+        """Remove these legs' directories, or the whole run: (bytes that went, what is left and why)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +76,7 @@ class Pruned:
     left: tuple[str, ...]
 
 
-async def look(run: Run, run_id: str, tree: Tree, wish: Wish, wall: float) -> Found | None:
+async def look(run: Run, run_id: str, tree: RunTree, wish: Wish, wall: float) -> Found | None:
     """One run in the light of the wish; None where it is not meant. Raises StoreError."""
     if wish.run is not None and wish.run != run_id:
         return None
@@ -79,7 +102,7 @@ async def look(run: Run, run_id: str, tree: Tree, wish: Wish, wall: float) -> Fo
     return Found(run_id, shown, worth, age, legs, await tree.size(legs), await _refusal(run, attempts))
 
 
-async def prune(run: Run, found: Found, tree: Tree, clock: Clock, mine: Lease) -> Pruned:
+async def prune(run: Run, found: Found, tree: RunTree, clock: Clock, mine: Lease) -> Pruned:
     """Take the run, or some of its legs' directories, away while holding it: a dispatcher that comes now is refused."""
     holding = Holding(run.store, found.run, mine)
     try:
