@@ -55,11 +55,11 @@ types: $(DEV)
 	$(BIN)/mypy --python-version 3.10 gate/bootstrap gate/agents gate/adapters
 
 .PHONY: unit
-unit: $(DEV)
+unit: $(DEV) claude
 	@$(call within,unit) $(BIN)/pytest -n $(WORKERS) -m 'not slow and not engines'
 
 .PHONY: test-slow
-test-slow: $(DEV) ## the tests that take longer
+test-slow: $(DEV) claude ## the tests that take longer
 	@$(call within,slow) $(BIN)/pytest -n $(WORKERS) -m 'slow and not engines'
 
 .PHONY: bench
@@ -70,6 +70,10 @@ bench: $(DEV) ## measure what the project promises and write bench/README.md (ne
 wheel: $(RUN) ## build the wheel into dist/
 	rm -f dist/*.whl
 	$(BIN)/python -m hatchling build --target wheel --directory dist
+
+.PHONY: claude
+claude: $(DEV) ## the pinned Claude CLI, from npm into .cache/
+	@$(BIN)/python -m tests.tools.claude_cli
 
 # pip in hash-checking mode takes nothing that is not in the lock. The stamp is the last act: an interrupted
 # installation starts again.

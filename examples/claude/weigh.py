@@ -1,0 +1,1 @@
+../quickstart/weigh.py
