@@ -374,6 +374,16 @@ def test_vanished_takes_two_complete_lists_the_list_lag_and_the_evidence_budget(
     assert play.word() == "ERROR vanished"
 
 
+def test_one_list_without_it_is_never_enough() -> None:
+    play = Player(rules(leg(evidence=0.0), list_lag=0.0))
+    play.tick(a=view(BUSY))
+    play.loses("a")
+    play.tick()
+    assert play.word() == ""
+    play.tick()
+    assert play.word() == "ERROR vanished"
+
+
 def test_galaxy_2403_absence_in_an_incomplete_list_means_nothing() -> None:
     play = Player(rules())
     play.tick(a=view(BUSY))

@@ -320,3 +320,15 @@ def test_an_unchanged_tick_changes_nothing_but_the_clock() -> None:
     assert play.observe(Tick(engine, fresh)) == ()
     assert play.state.legs is before.legs
     assert play.state.workloads is before.workloads
+
+
+def test_the_state_does_not_grow_with_the_number_of_polls() -> None:
+    play = three()
+    sizes = []
+    for _ in range(3):
+        for _ in range(300):
+            play.tick(5, a=view(StateView("torn", "x")))
+            play.tick(5, a=view(BUSY))
+            play.gap(5)
+        sizes.append(len(repr(play.state)))
+    assert max(sizes) - min(sizes) < 100, "only numbers get longer"

@@ -80,7 +80,7 @@ class Gate(RuleBasedStateMachine):
 
     @initialize(
         fail_fast=st.booleans(),
-        silence=st.sampled_from([None, 600.0]),
+        silence=st.sampled_from([None, 600.0, 600.0]),
         restart=st.booleans(),
         before=st.booleans(),
         flaky=st.sampled_from(["show", "fail"]),
@@ -90,14 +90,18 @@ class Gate(RuleBasedStateMachine):
         legs = (replace(legs[0], failed_before=before), *legs[1:])
         self.play = Player(rules(*legs, fail_fast=fail_fast, flaky=flaky))
         self.seen_engine = self.play.engine
+        self.seen_views = {each: LegView() for each in LEGS}
         self.known: dict[str, Verdict] = {}
+        self.quiet = 0.0
+        self.open = True
+        self.before: LegView | None = None
+        """How long leg a's state file stood still under eyes that were open at both ends, and how it looked then."""
 
     @rule(name=st.sampled_from(LEGS), data=st.data())
     def files(self, name: str, data: st.DataObject) -> None:
-        views = self.play.views
-        now = views if isinstance(views, dict) else {each: LegView() for each in LEGS}
-        kind = data.draw(st.sampled_from(sorted(looks(name))))
-        self.play.views = {**now, name: looks(name)[kind]}
+        kind = data.draw(st.sampled_from([*sorted(looks(name)), *["busy"] * 10]))
+        self.seen_views = {**self.seen_views, name: looks(name)[kind]}
+        self.play.views = self.seen_views
 
     @rule(
         name=st.sampled_from(LEGS),
@@ -123,15 +127,31 @@ class Gate(RuleBasedStateMachine):
     def root_blind(self) -> None:
         self.play.views = RootBlind("hung")
 
+    @rule()
+    def back(self) -> None:
+        self.play.engine, self.play.views = self.seen_engine, self.seen_views
+
     @rule(passed=st.sampled_from([1, 30, 30, 30, 120, 1300]), times=st.integers(1, 5))
     def poll(self, passed: float, times: int) -> None:
         for _ in range(times):
             self.play.tick(passed)
+            self.charge(passed)
             self.check()
+
+    def charge(self, passed: float) -> None:
+        views = self.play.views
+        if isinstance(views, RootBlind) or isinstance(self.play.engine, EngineBlind):
+            self.open = False
+            return
+        now = views.get("a", LegView())
+        same = self.before is not None and now.state == self.before.state
+        self.quiet = (self.quiet + (passed if self.open else 0.0)) if same else 0.0
+        self.before, self.open = now, True
 
     @rule(seconds=st.sampled_from([0, 5, 400, 8000]))
     def restart(self, seconds: float) -> None:
         self.play.gap(seconds)
+        self.open = False
         self.check()
 
     @precondition(lambda self: self.play.clock > 600)
@@ -170,6 +190,8 @@ class Gate(RuleBasedStateMachine):
         if verdict.outcome is Outcome.PASS:
             assert verdict.evidence is not None
             assert verdict.evidence.state == looks(verdict.leg)["good"].state
+        if verdict.reason is Reason.SILENT:
+            assert self.quiet >= 600, "silence is charged for what was seen, and for nothing else"
         if verdict.reason in (Reason.FAIL_FAST, Reason.POLL_DEADLINE):
             assert not ready, "what can be judged at the deciding tick is judged"
 
@@ -186,8 +208,7 @@ class Gate(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "play"):
             return
-        self.play.tick(max(30.0, last_call(POLL) - self.play.clock))
-        self.check()
+        self.poll(max(30.0, last_call(POLL) - self.play.clock), 1)
         assert self.play.state.decision is not None, "poll ends before its deadline"
         assert self.play.state.decision.elapsed <= max(POLL.deadline, self.play.clock)
         assert fold(self.play.rules, self.play.journal) == self.play.state, "a fold of the journal is having run"
