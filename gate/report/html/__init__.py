@@ -1,0 +1,1 @@
+"""One self-contained page about one attempt, of a real run or a simulated one."""
