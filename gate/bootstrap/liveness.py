@@ -1,7 +1,7 @@
 """Is anything changing below a directory? Compared only with what was last seen, never with a clock.
 
 A hot set of entries is asked for at each check (at most `HOT` stat calls); everything is compared in full passes, in
-slices, never two at once. What is remembered is eight bytes an entry. Links are never followed.
+slices, never two at once. What is remembered is sixteen bytes an entry. Links are never followed.
 Imported by bootstrap: standard library only, Python 3.10 or newer.
 """
 
@@ -15,6 +15,7 @@ from array import array
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 HOT = 190
 """Entries that a check asks for."""
@@ -22,6 +23,10 @@ HOT_CHANGED = 130
 """How many of them may be entries that were seen to change; the rest are directories, nearest to the top first."""
 SLICE = 2000
 """Entries that one slice of a full pass compares."""
+
+MASK = 0xFFFFFFFFFFFFFFFF
+
+Listing: TypeAlias = "os._ScandirIterator[str]"  # noqa: SLF001 - the only name that typeshed has for it
 
 _GONE = (errno.ENOENT, errno.ENOTDIR)
 _DENIED = (errno.EACCES, errno.EPERM, errno.ELOOP)
@@ -38,9 +43,9 @@ class Look:
 
 @dataclass(slots=True)
 class _Folder:
-    """A directory's entries as last seen: a hash of their names, and one of each status, in the order of names."""
+    """A directory's entries as last seen: hashes of their names, ascending, and of the status of each."""
 
-    names: int
+    names: array[int]
     marks: array[int]
 
 
@@ -118,21 +123,28 @@ class Liveness:
                 self._compare_root(root, _mark(root))
         while pending:
             folder = pending.popleft()
-            names: list[tuple[str, int]] = []
-            for name, mark, is_folder in _list(folder):
-                names.append((name, mark))
-                if is_folder:
-                    pending.append(f"{folder}/{name}")
-                entries += 1
-                if entries % SLICE == 0:
-                    yield
+            listing = _open(folder)
+            if listing == "gone":
+                continue
             seen.add(folder)
+            if listing == "denied":
+                continue
+            found: list[tuple[str, int]] = []
+            with listing:
+                for name, mark, is_folder in _list(listing):
+                    found.append((name, mark))
+                    if is_folder:
+                        pending.append(f"{folder}/{name}")
+                    entries += 1
+                    if entries % SLICE == 0:
+                        yield
             with self._lock:
-                self._compare_folder(folder, names)
+                self._compare_folder(folder, found)
         with self._lock:
-            self._forget(seen)
-            self._entries = entries
-            self._based = True
+            if all(_mark(root) is not None for root in self._roots):
+                self._forget(seen)
+                self._entries = entries
+                self._based = True
 
     def take(self, *, blind: bool = False) -> Look:
         """What changed since the last look, as far as it was seen by now."""
@@ -140,22 +152,21 @@ class Liveness:
             return self._take(blind=blind or any(_mark(root) is None for root in self._roots))
 
     def _compare_folder(self, folder: str, found: list[tuple[str, int]]) -> None:
-        found.sort()
-        names = hash(tuple(name for name, _ in found))
-        marks = array("Q", [mark for _, mark in found])
+        keyed = sorted((hash(name) & MASK, mark) for name, mark in found)
+        now = _Folder(array("Q", [key for key, _ in keyed]), array("Q", [mark for _, mark in keyed]))
         before = self._folders.get(folder)
-        self._folders[folder] = _Folder(names, marks)
+        self._folders[folder] = now
         room = HOT - HOT_CHANGED - len(self._shallow) - len(self._roots)
         if room > 0 and folder not in self._roots and (mark := _mark(folder)) is not None:
             self._shallow[folder] = mark
-        if not self._based:
+        if not self._based or before == now:
             return
-        if before is None or before.names != names:
+        known = {} if before is None else dict(zip(before.names, before.marks, strict=True))
+        if before is None or not set(known) <= set(now.names):
             self._changed = True
-        elif before.marks != marks:
-            for (name, mark), old in zip(found, before.marks, strict=True):
-                if mark != old:
-                    self._differs(f"{folder}/{name}", mark)
+        for name, mark in found:
+            if known.get(hash(name) & MASK) != mark:
+                self._differs(f"{folder}/{name}", mark)
 
     def _differs(self, path: str, mark: int) -> None:
         """An entry is not what the last full pass saw; what a check has told since then is not told again."""
@@ -186,23 +197,27 @@ def _mark(path: str) -> int | None:
 
 
 def _hash(found: os.stat_result) -> int:
-    return hash((found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)) & 0xFFFFFFFFFFFFFFFF or 1
+    return hash((found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)) & MASK or 1
 
 
-def _list(folder: str) -> Iterator[tuple[str, int, bool]]:
-    """Entries as (name, mark, is a directory). What vanishes or may not be read meanwhile is no error."""
+def _open(folder: str) -> Listing | Literal["gone", "denied"]:
     try:
-        entries = os.scandir(folder)
+        return os.scandir(folder)
     except OSError as error:
-        if error.errno in (*_GONE, *_DENIED):
-            return
+        if error.errno in _GONE:
+            return "gone"
+        if error.errno in _DENIED:
+            return "denied"
         raise
-    with entries:
-        for entry in entries:
-            try:
-                found = entry.stat(follow_symlinks=False)
-            except OSError as error:
-                if error.errno in (*_GONE, *_DENIED):
-                    continue
-                raise
-            yield entry.name, _hash(found), stat.S_ISDIR(found.st_mode)
+
+
+def _list(entries: Iterator[os.DirEntry[str]]) -> Iterator[tuple[str, int, bool]]:
+    """Entries as (name, mark, is a directory). What vanishes or may not be looked at meanwhile is no error."""
+    for entry in entries:
+        try:
+            found = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            if error.errno in (*_GONE, *_DENIED):
+                continue
+            raise
+        yield entry.name, _hash(found), stat.S_ISDIR(found.st_mode)

@@ -189,5 +189,6 @@ def test_a_check_asks_for_at_most_200_entries(tmp_path: Path, monkeypatch: pytes
     assert HOT / 2 < len(asked) <= 200
 
 
-def test_eight_bytes_an_entry_are_kept(seen: Liveness) -> None:
-    assert sum(folder.marks.itemsize * len(folder.marks) for folder in seen._folders.values()) == 8 * 48
+def test_sixteen_bytes_an_entry_are_kept(seen: Liveness) -> None:
+    kept = [table for folder in seen._folders.values() for table in (folder.names, folder.marks)]
+    assert sum(table.itemsize * len(table) for table in kept) == 16 * 48
