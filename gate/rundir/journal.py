@@ -11,7 +11,12 @@ from gate.errors import DocumentError
 
 def line(value: Json) -> bytes:
     """`value` as one line, as short as JSON gets."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    return (
+        json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
+            "utf-8", "backslashreplace"
+        )
+        + b"\n"
+    )
 
 
 def whole(raw: bytes) -> bytes:
