@@ -44,13 +44,13 @@ T = TypeVar("T")
 def dump(document: Document) -> bytes:
     """`document` as one JSON object with `format` and `format_version` first, keys in field order, a newline at the end."""
     body = {"format": document.FORMAT, "format_version": document.VERSION, **_encode(document)}
-    return (json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
+    return _bytes(json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
 def dump_line(document: Document) -> bytes:
     """The same on one line, for journals."""
     body = {"format": document.FORMAT, "format_version": document.VERSION, **_encode(document)}
-    return (json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n").encode()
+    return _bytes(json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
 
 
 def load(cls: type[D], raw: bytes, where: str) -> D:
@@ -112,6 +112,11 @@ def parse_strict(raw: bytes) -> Json:
         )
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _bytes(text: str) -> bytes:
+    # Half an emoji, cut by a program that counts UTF-16: JSON can hold it, UTF-8 cannot. Escaped, it reads back as is.
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _no_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
