@@ -209,3 +209,23 @@ def test_status_without_a_run_says_where_it_looked(root: Path, capsys: pytest.Ca
     code, _, err = call(capsys, "status", "--root", str(root))
     assert code == 2
     assert str(root) in err
+
+
+def test_half_an_emoji_in_a_state_file_is_judged_written_and_shown(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = Scene(attempt_of())
+
+    async def work() -> None:
+        await scene.begin()
+        scene.finish("a")
+        scene.pointer("b")
+        scene.state("b", b'{"done": true, "ok": "\\ud83d"}')
+        await poll(scene.world(), scene.attempt)
+
+    virtual(work)
+    assert scene.verdicts() == {"a": ("PASS", "criteria_met"), "b": ("ERROR", "value_missing")}
+    lay_down(root, scene)
+    code, out, err = call(capsys, "explain", "b", "--root", str(root))
+    assert (code, err) == (0, "")
+    assert "\\ud83d" in out
