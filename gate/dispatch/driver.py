@@ -167,7 +167,7 @@ def _assignment(attempt: Attempt, each: Launch) -> Assignment:
         keep_on_fail=request.keep_on_fail,
         artifact=plan.artifact,
         stage_agent=plan.stage_agent,
-        isolation="subreaper",
+        isolation="namespace",  # asked for; the supervisor falls back where it is not allowed, and says what holds
     )
 
 

@@ -237,7 +237,80 @@ def test_dispatch_killed_anywhere_and_run_again_leaves_one_workload_a_leg(gate: 
     assert (made["attempt"], len(made["workloads"])) == (1, 1)
     assert made["workloads"][0]["stage"] == "created"
     gate.wait("hello")
-    assert len([words for words in gate.live() if "leg.py long" in words]) <= 1
-    assert len([words for words in gate.live() if " supervise " in words]) == 1
+    assert len(list((gate.folder / "state" / "local").glob("tune-sort-*"))) == 1
     assert gate("reap", "--run", "r1").returncode == 0
     assert gate.live() == []
+
+
+def test_reuse_takes_the_artifact_of_an_earlier_run_and_says_whose(gate: Gate) -> None:
+    gate.write("pass")
+    config = (gate.folder / "gate.yaml").read_text(encoding="utf-8")
+    (gate.folder / "gate.yaml").write_text(config.replace("artifact: none", "artifact: x-*.tgz"), encoding="utf-8")
+    (gate.folder / "x-1.tgz").write_bytes(b"built once")
+    assert gate("run", "--run", "r1", "--version", "1.0").returncode == 0
+    (gate.folder / "x-1.tgz").unlink()
+    assert gate("run", "--run", "r2", "--version", "1.0").returncode == 2, "there is nothing to gate"
+    unknown = gate("run", "--run", "r2", "--reuse", "2.0")
+    assert (unknown.returncode, "Staged: 1.0" in unknown.stderr) == (2, True)
+    done = gate("run", "--run", "r2", "--reuse", "1.0")
+    assert done.returncode == 0, done.stderr
+    assert "as staged by run r1" in done.stderr
+    manifest = json.loads(next(gate.folder.glob("state/runs/*/*/runs/r2/gate/manifest.json")).read_text("utf-8"))
+    assert (manifest["run"], manifest["ci"]["run"]) == ("r1", "r1")
+    staged = next(gate.folder.glob("state/runs/*/*/runs/r2/staged/artifact/x-1.tgz"))
+    staged.write_bytes(b"tampered with")
+    assert "found sha256" in gate("run", "--run", "r3", "--reuse", "1.0").stderr
+
+
+def test_in_ci_the_run_and_its_attempts_are_the_cis(gate: Gate) -> None:
+    gate.write("fail")
+    first = {"GITHUB_RUN_ID": "4711", "GITHUB_RUN_ATTEMPT": "1", "GITHUB_REPOSITORY": "acme/product"}
+    assert gate("run", **first).returncode == 1
+    again = gate("run", **first)
+    assert again.returncode == 1, "the same attempt of the CI run is decided"
+    assert "→" not in again.stderr, "and launches nothing"
+    gate.write("pass")
+    second = gate("run", **(first | {"GITHUB_RUN_ATTEMPT": "2"}))
+    assert second.returncode == 0, second.stderr
+    assert sorted(p.name for p in gate.folder.glob("state/runs/acme%2Fproduct/tune/runs/4711/gate/attempts/*")) == [
+        "0001.json",
+        "0002.json",
+    ]
+
+
+def test_ctrl_c_while_workloads_are_being_launched_ends_those_that_were(gate: Gate) -> None:
+    gate.write("long")
+    head, leg = (gate.folder / "gate.yaml").read_text(encoding="utf-8").split("  sort:\n")
+    legs = "".join(f"  leg{number}:\n{leg}" for number in range(12))
+    (gate.folder / "gate.yaml").write_text(head + legs, encoding="utf-8")
+    process = gate.start("run", "--run", "r1")
+    assert process.stderr is not None
+    while "→" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, out + err
+    assert gate("reap", "--run", "r1").returncode == 0
+    assert gate.live() == []
+
+
+def test_a_missing_secret_is_said_before_anything_is_written(gate: Gate) -> None:
+    gate.write("pass")
+    config = (gate.folder / "gate.yaml").read_text(encoding="utf-8")
+    config = config.replace("legs:\n", "secrets: {API_KEY: {env: NOT_SET_HERE}}\nlegs:\n")
+    config = config.replace("    budget: 2m\n", "    budget: 2m\n    secrets: [API_KEY]\n")
+    (gate.folder / "gate.yaml").write_text(config, encoding="utf-8")
+    done = gate("run")
+    assert done.returncode == 2
+    assert "NOT_SET_HERE is not set" in done.stderr
+    assert gate.runs() == []
+    secret = "s3cr3t-" + "v4lue-0815"
+    leg = gate.folder / "leg.py"
+    leg.write_text(leg.read_text(encoding="utf-8") + "print(os.environ['API_KEY'])\n", encoding="utf-8")
+    assert gate("run", NOT_SET_HERE=secret).returncode == 0
+    held = [str(path) for path in (gate.folder / "state").rglob("*") if path.is_file() and _holds(path, secret)]
+    assert held == [], "its value stands in no file"
+
+
+def _holds(path: Path, text: str) -> bool:
+    return text.encode() in path.read_bytes()
