@@ -143,7 +143,7 @@ class _Poller:
                 return end
             if self._once:
                 return await self._undecided(session)
-            if await self._stuck(session, rules):
+            if await self._stuck(session, rules, durable=durable):
                 why = f"not stopped: nothing can be written down ({session.trouble})"
                 return PollEnd(None, EXIT_NOT_MEASURED, ending.alive(session, self._world.engine.kind, why))
             decided = session.decided is not None
@@ -291,15 +291,16 @@ class _Poller:
         await self._note("undecided", text)
         return PollEnd(None, EXIT_UNDECIDED, ())
 
-    async def _stuck(self, session: Session, rules: GateRules) -> bool:
-        """Everything is decided, and the root has not taken it for too long."""
-        if session.decided is None:
+    async def _stuck(self, session: Session, rules: GateRules, *, durable: bool) -> bool:
+        """Say, once, that something cannot be written down; True where all is decided and that went on for too long."""
+        if durable and session.decided is None:
+            self._stuck_since = None
             return False
         mono = (await self._world.clock.now()).mono
         if self._stuck_since is None:
             self._stuck_since = mono
-            await self._note("unwritten", f"decided, and cannot be written down yet: {session.trouble}")
-        if mono - self._stuck_since < max(rules.poll.outage, GIVE_UP):
+            await self._note("unwritten", f"verdicts cannot be written down yet: {session.trouble}")
+        if session.decided is None or mono - self._stuck_since < max(rules.poll.outage, GIVE_UP):
             return False
         await self._note("unwritten", f"the decision cannot be written down: {session.trouble}")
         return True

@@ -1,6 +1,6 @@
 """One attempt under watch: the fold of its observations, what of it is durable, and what still has to be written.
 
-Order of every step: the observation is appended to the journal, then stepped, then verdicts are created, and only what
+Order of every step: the observation is appended to the journal, then the verdicts it led to are created, and only what
 is durable is announced. A root that does not answer delays writes, which are retried with every tick; it never stops
 judging in memory.
 """
@@ -86,10 +86,11 @@ class Session:
         if self.state.decision is not None:
             return
         at = await self.instant()
+        # No await between these: a cancel that ends the append must not part the journal from the state.
         self._record(self._codec.encode(observation, at))
-        await self._append()
         self.state, actions = gate.step(self.state, observation, at.now())
         self._take(actions)
+        await self._append()
         for action in actions:
             if isinstance(action, Say):
                 await self.telling.say(action, at.now())

@@ -30,6 +30,9 @@ AGAIN = 3
 PAUSE = 0.02
 """Seconds between those."""
 
+READER_FACTOR = 6
+"""By how much longer a look may take where files are read by a command."""
+
 _MISSING = (errno.ENOENT, errno.ENOTDIR)
 D = TypeVar("D", Pointer, LegResult)
 
@@ -38,11 +41,12 @@ class FileLegFiles:
     """`contracts.LegFiles` below `run_dir`. `reader` is an argv prefix that prints files the runner may not read."""
 
     def __init__(
-        self, run_dir: Path, reader: Sequence[str] = (), *, lane: Lane | None = None, deadline: float = DEADLINE
+        self, run_dir: Path, reader: Sequence[str] = (), *, lane: Lane | None = None, deadline: float | None = None
     ) -> None:
         # One thread: a look that hangs keeps the cache for itself, and later ones queue behind it until they time out.
         self._lane = lane or Lane("legs", limit=1)
-        self._deadline = deadline
+        # A reader is a process a file, one after the other.
+        self._deadline = deadline or (DEADLINE * READER_FACTOR if reader else DEADLINE)
         self._run_dir = run_dir
         self._reader = tuple(reader)
         self._legs: dict[tuple[str, str], _Leg] = {}
@@ -138,6 +142,7 @@ class _Leg:
         self._reader = reader
         self._folder = f"{home}/{layout.leg_tag(query.leg, query.tag)}"
         self._folder_seen = _Seen()
+        self._folder_problem = ""
         self._incarnations: tuple[str, ...] = ()
         self._begin("")
 
@@ -160,9 +165,10 @@ class _Leg:
         """The leg now; `again` reads its state file whatever its status says. OSError: the root is cut off."""
         self.caught_in_the_middle = False
         if self._folder_seen.changed(_mark(self._folder)):
-            self._incarnations = legview.oldest_first(_folders(self._folder))
+            names, self._folder_problem = _folders(self._folder)
+            self._incarnations = legview.oldest_first(names)
         if not self._incarnations:
-            return LegView()
+            return LegView(problem=self._folder_problem)
         if self._incarnation != self._incarnations[-1]:
             self._begin(self._incarnations[-1])
         if self._strange:
@@ -195,7 +201,9 @@ class _Leg:
         # Without a signature (a folder the runner may not enter) only the reader can tell, every time.
         if again or self._state_seen.changed(mark) or (mark is None and self._reader):
             shown = legview.state_path(self.query, self._incarnation, chosen)
-            self._state = read_state(self._base, chosen, self.query.keys, shown=shown, reader=self._reader)
+            self._state = read_state(
+                self._base, chosen, self.query.keys, shown=shown, reader=self._reader, canonical=True
+            )
         self.caught_in_the_middle = self._state.status in ("torn", "empty") and self._state_seen.hot
         return self._state
 
@@ -229,13 +237,17 @@ def _raise_if_cut_off(error: OSError) -> None:
         raise error
 
 
-def _folders(path: str) -> list[str]:
+def _folders(path: str) -> tuple[list[str], str]:
+    """Names of the folders in `path`, and why they could not be listed."""
     try:
         with os.scandir(path) as found:
-            return [entry.name for entry in found if entry.is_dir(follow_symlinks=False)]
+            return [entry.name for entry in found if entry.is_dir(follow_symlinks=False)], ""
     except OSError as error:
         _raise_if_cut_off(error)
-        return []
+        why = (
+            "" if error.errno in _MISSING else f"the leg's directory cannot be listed: {os.strerror(error.errno or 0)}"
+        )
+        return [], why
 
 
 def _read_small(path: str) -> bytes | None:

@@ -112,13 +112,15 @@ def read_state(
     *,
     shown: str,
     reader: Sequence[str] = (),
+    canonical: bool = False,
 ) -> StateView:
     """One snapshot of the state file `rel` below the incarnation's directory `base`.
 
     `shown` is the path that the view carries (relative to the run directory). `reader` is an argv prefix that prints
-    a file which this process may not read. Never raises: what went wrong is the view's status and detail.
+    a file which this process may not read. `canonical`: no part of `base` is a link. Never raises: what went wrong is
+    the view's status and detail.
     """
-    home = os.path.realpath(base)
+    home = os.fspath(base) if canonical else os.path.realpath(base)
     path = os.path.join(home, rel)  # noqa: PTH118 - a thousand legs a tick: pathlib costs more than the reads
     if os.path.isabs(rel) or not _inside(os.path.normpath(path), home):  # noqa: PTH117 - as above
         return StateView("foreign", shown, detail=f"{rel} is outside the leg's own directory")

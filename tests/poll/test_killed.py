@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -25,15 +26,16 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-m", "tests.poll.process", str(folder)])
 
 
-def finish(folder: Path, leg: str, *, ok: bool) -> None:
-    """What a workload writes when its leg finishes, and what the engine says then."""
+def finish(folder: Path, leg: str, *, ok: bool, done: bool = True) -> None:
+    """What a workload writes when its leg finishes (or, not `done`, while it runs), and what the engine says then."""
     home = folder / "run" / layout.incarnation(leg, TAG, "1-x")
-    (home / "session/run").mkdir(parents=True)
-    pointer = Pointer(leg, TAG, "1-x", 1, "ended", "session/run/state.json", 1, 0, 0, 0, 0.0, None, None, 0.0)
-    (home / "session/run/state.json").write_text(json.dumps({"done": True, "ok": ok}))
+    (home / "session/run").mkdir(parents=True, exist_ok=True)
+    phase: Literal["ended", "wait"] = "ended" if done else "wait"
+    pointer = Pointer(leg, TAG, "1-x", 1, phase, "session/run/state.json", 1, 0, 0, 0, 0.0, None, None, 0.0)
+    (home / "session/run/state.json").write_text(json.dumps({"done": done, "ok": ok}))
     (home / ".tmp").write_bytes(documents.dump(pointer))
     (home / ".tmp").rename(home / "pointer.json")
-    FolderEngine(folder / "engine").change(f"id-{leg}", phase="Succeeded")
+    FolderEngine(folder / "engine").change(f"id-{leg}", phase="Succeeded" if done else "Running")
 
 
 def verdicts(folder: Path) -> dict[str, tuple[str, str, bytes]]:
