@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 def dump(document: Document) -> bytes:
-    """`document` as one JSON object with `format` and `format_version` first, keys in field order, a newline at the end."""
+    """`document` as one JSON object, `format` and `format_version` first, keys in field order, a newline at the end."""
     body = {"format": document.FORMAT, "format_version": document.VERSION, **_encode(document)}
     return _bytes(json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
@@ -85,8 +85,9 @@ def load(cls: type[D], raw: bytes, where: str) -> D:
 
 def decode(cls: type[T], body: Json, where: str) -> T:
     """Read plain JSON `body` as the dataclass `cls` (no format header). Raises DocumentError."""
+    kind: Any = cls
     try:
-        return typing.cast(T, _decode(cls, body, ""))
+        return typing.cast(T, _decoder(kind)(body))
     except _Mismatch as error:
         raise DocumentError(f"{where}: {error}") from error
 
@@ -149,93 +150,191 @@ def _small_int(text: str) -> int:
 
 
 class _Mismatch(Exception):
-    def __init__(self, path: str, expected: str, found: object) -> None:
-        shown = json.dumps(found, default=str)[:80]
-        super().__init__(f"{path or 'top level'}: expected {expected}, found {shown}")
+    """What was expected and found; `path` grows from the inside out, as the decoders are left."""
+
+    def __init__(self, expected: str, found: object) -> None:
+        super().__init__()
+        self.path = ""
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        shown = json.dumps(self.found, default=str)[:80]
+        return f"{self.path or 'top level'}: expected {self.expected}, found {shown}"
+
+    def below(self, step: str) -> _Mismatch:
+        """The same, seen from one level up: `step` is `key` or `[3]`."""
+        self.path = step + ("." if self.path and not self.path.startswith("[") else "") + self.path
+        return self
+
+
+# --- to plain JSON -----------------------------------------------------------------------------------
+
+# A campaign plays a hundred thousand gates, and a poller writes at every tick: what a type takes is worked out once.
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def _encode(value: object) -> Json:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return {str(k): _encode(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_encode(v) for v in value]
-    return value
+    kind: Any = type(value)
+    return value if kind in _PLAIN else _encoder(kind)(value)
 
 
 @functools.cache
-def _hints(cls: type) -> dict[str, Any]:
+def _encoder(kind: Any) -> Callable[[Any], Json]:
+    if dataclasses.is_dataclass(kind):
+        names = tuple(f.name for f in dataclasses.fields(kind))
+        return lambda value: {name: _encode(getattr(value, name)) for name in names}
+    if issubclass(kind, Enum):
+        return lambda value: value.value
+    if issubclass(kind, Mapping):
+        return lambda value: {str(k): _encode(v) for k, v in value.items()}
+    if issubclass(kind, (list, tuple)):
+        return lambda value: [_encode(v) for v in value]
+    return lambda value: value
+
+
+# --- from plain JSON ---------------------------------------------------------------------------------
+
+_Decoder = Callable[[Json], Any]
+
+
+@functools.cache
+def _hints(cls: Any) -> dict[str, Any]:
     known = get_type_hints(cls)
     return {f.name: known[f.name] for f in dataclasses.fields(cls)}
 
 
-def _decode(kind: Any, value: Json, path: str) -> Any:  # noqa: C901, PLR0911, PLR0912 - one row a kind of type
-    if kind is Any:
-        return value
+@functools.cache
+def _decoder(kind: Any) -> _Decoder:  # noqa: PLR0911 - one row a kind of type
     origin = get_origin(kind)
+    if kind is Any:
+        return lambda value: value
     if dataclasses.is_dataclass(kind):
-        return _decode_dataclass(typing.cast(type, kind), value, path)
+        return _dataclass(typing.cast(type, kind))
     if origin in (Union, types.UnionType):
-        return _decode_union(get_args(kind), value, path)
+        return _union(get_args(kind))
     if origin is Literal:
-        if value in get_args(kind):
-            return value
-        raise _Mismatch(path, "one of " + ", ".join(map(repr, get_args(kind))), value)
+        return _literal(get_args(kind))
     if origin is tuple:
-        if not isinstance(value, list):
-            raise _Mismatch(path, "a list", value)
-        return tuple(_decode(get_args(kind)[0], v, f"{path}[{i}]") for i, v in enumerate(value))
+        return _list(get_args(kind)[0])
     if origin is not None and issubclass(origin, Mapping):
-        if not isinstance(value, dict):
-            raise _Mismatch(path, "an object", value)
-        return {k: _decode(get_args(kind)[1], v, f"{path}.{k}") for k, v in value.items()}
-    if kind is type(None):
-        if value is None:
-            return None
-        raise _Mismatch(path, "null", value)
+        return _mapping(get_args(kind)[1])
     if isinstance(kind, type) and issubclass(kind, Enum):
+        return _enum(kind)
+    return _scalar(kind)
+
+
+def _literal(allowed: tuple[Any, ...]) -> _Decoder:
+    def decode_literal(value: Json) -> Any:
+        if value in allowed:
+            return value
+        raise _Mismatch("one of " + ", ".join(map(repr, allowed)), value)
+
+    return decode_literal
+
+
+def _list(kind: Any) -> _Decoder:
+    def decode_list(value: Json) -> Any:
+        if not isinstance(value, list):
+            raise _Mismatch("a list", value)
+        one, found = _decoder(kind), []
+        try:
+            for item in value:
+                found.append(one(item))  # noqa: PERF401 - its length says where it went wrong
+        except _Mismatch as error:
+            raise error.below(f"[{len(found)}]") from None
+        return tuple(found)
+
+    return decode_list
+
+
+def _mapping(kind: Any) -> _Decoder:
+    def decode_mapping(value: Json) -> Any:
+        if not isinstance(value, dict):
+            raise _Mismatch("an object", value)
+        one, found, key = _decoder(kind), {}, ""
+        try:
+            for key, item in value.items():
+                found[key] = one(item)
+        except _Mismatch as error:
+            raise error.below(key) from None
+        return found
+
+    return decode_mapping
+
+
+def _enum(kind: type[Enum]) -> _Decoder:
+    def decode_enum(value: Json) -> Any:
         try:
             return kind(value)
         except ValueError:
-            raise _Mismatch(path, "one of " + ", ".join(repr(m.value) for m in kind), value) from None
-    return _decode_scalar(kind, value, path)
+            raise _Mismatch("one of " + ", ".join(repr(m.value) for m in kind), value) from None
+
+    return decode_enum
 
 
-def _decode_scalar(kind: Any, value: Json, path: str) -> Any:
-    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
-        return value
-    raise _Mismatch(path, kind.__name__, value)
+def _scalar(kind: Any) -> _Decoder:
+    expected = "null" if kind is type(None) else kind.__name__
+
+    def decode_scalar(value: Json) -> Any:
+        if kind is float and type(value) in (int, float):
+            return float(value)
+        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+            return value
+        raise _Mismatch(expected, value)
+
+    return decode_scalar
 
 
-def _decode_union(kinds: tuple[Any, ...], value: Json, path: str) -> Any:
-    problems: list[_Mismatch] = []
+def _union(kinds: tuple[Any, ...]) -> _Decoder:
     # bool before int before float, so that a value keeps the type it was written with
-    for kind in sorted(kinds, key=lambda k: {bool: 0, int: 1, float: 2}.get(k, 3)):
-        if kind is float and isinstance(value, int) and int in kinds:
-            continue
+    ordered = sorted(kinds, key=lambda k: {bool: 0, int: 1, float: 2}.get(k, 3))
+    exact = _PLAIN.intersection(kinds)
+
+    def decode_union(value: Json) -> Any:
+        if type(value) in exact:
+            return value
+        problem: _Mismatch | None = None
+        for kind in ordered:
+            try:
+                return _decoder(kind)(value)
+            except _Mismatch as error:  # noqa: PERF203 - of a union's kinds only one need fit
+                problem = error
+        assert problem is not None
+        raise problem
+
+    return decode_union
+
+
+def _dataclass(cls: type) -> _Decoder:
+    fields: dict[str, _Decoder] = {}  # filled at first use: a class may hold its own kind
+
+    def decode_dataclass(value: Json) -> Any:
+        if not isinstance(value, dict):
+            raise _Mismatch(f"an object ({cls.__name__})", value)
+        if not fields:
+            fields.update({name: _decoder(kind) for name, kind in _hints(cls).items()})
+        if value.keys() != fields.keys():
+            raise _wrong_keys(cls, value)
+        found, key = {}, ""
         try:
-            return _decode(kind, value, path)
+            for key, one in fields.items():
+                found[key] = one(value[key])
         except _Mismatch as error:
-            problems.append(error)
-    raise problems[-1]
+            raise error.below(key) from None
+        return cls(**found)
+
+    return decode_dataclass
 
 
-def _decode_dataclass(cls: type, value: Json, path: str) -> Any:
-    if not isinstance(value, dict):
-        raise _Mismatch(path, f"an object ({cls.__name__})", value)
+def _wrong_keys(cls: type, value: dict[str, Json]) -> _Mismatch:
     hints = _hints(cls)
     for key in value:
         if key not in hints:
-            raise _Mismatch(path, f"no key {key!r} in {cls.__name__}", key)
-    for key in hints:
-        if key not in value:
-            raise _Mismatch(path, f"key {key!r} in {cls.__name__}", sorted(value))
-    return cls(**{k: _decode(hints[k], v, f"{path}.{k}" if path else k) for k, v in value.items()})
+            return _Mismatch(f"no key {key!r} in {cls.__name__}", key)
+    missing = next(key for key in hints if key not in value)
+    return _Mismatch(f"key {missing!r} in {cls.__name__}", sorted(value))
 
 
 def _kind(value: Json) -> str:
