@@ -13,7 +13,7 @@ import stat
 import threading
 from array import array
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -108,7 +108,7 @@ class Liveness:
 
     # --- the thorough look ---------------------------------------------------------------------------
 
-    def full_pass(self) -> Iterator[None]:
+    def full_pass(self) -> Generator[None, None, None]:
         """Compare everything, a slice at each step; `take` then says what came of it.
 
         Abandoning the iterator loses nothing: what it found until then is in the next look.

@@ -9,7 +9,7 @@ import trio
 
 from gate.contracts import TurnEnd
 from gate.machines.verdict import Reason
-from gate.simulate.agent import SimTurn
+from gate.simulate.agent import Script, SimTurn
 from gate.simulate.commands import SimRun
 from gate.simulate.legworld import SimLegWorld
 from tests.bootstrap.legs import LAUNCH, PROMPTS, agent_leg, command_leg, run_leg
@@ -205,7 +205,7 @@ def test_a_signal_in_every_phase(at: float) -> None:
     def prepare(world: SimLegWorld) -> None:
         world.home.prepare = 2
 
-    long = {"task": (launching(delay=1500, every=2000, installs=True),)}
+    long: Script = {"task": (launching(delay=1500, every=2000, installs=True),)}
     ran = run_leg(script=long, setup=prepare, meddle=stop)
     assert ran.result.outcome == "stopped"
     assert ran.result.reason is Reason.WORKLOAD_STOPPED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def _same_bytes_in_another_file(tree: Path) -> None:
     (tree / "other").replace(path)
 
 
-CHANGES = {
+CHANGES: dict[str, Callable[[Path], object]] = {
     "append": _append,
     "same size and mtime": _same_size_and_time,
     "a time of long ago": _old_time,
@@ -180,9 +181,14 @@ def test_a_check_asks_for_at_most_200_entries(tmp_path: Path, monkeypatch: pytes
     for path in tmp_path.rglob("f*"):
         path.write_text("x")
     assert everything(liveness).changed
-    asked: list[object] = []
+    asked: list[str] = []
     real = os.lstat
-    monkeypatch.setattr(os, "lstat", lambda path: (asked.append(path), real(path))[1])
+
+    def counting(path: str) -> os.stat_result:
+        asked.append(path)
+        return real(path)
+
+    monkeypatch.setattr(os, "lstat", counting)
     monkeypatch.setattr(os, "stat", lambda path: pytest.fail(f"stat of {path}"))
     monkeypatch.setattr(os, "scandir", lambda path: pytest.fail(f"scandir of {path}"))
     assert not liveness.check().changed

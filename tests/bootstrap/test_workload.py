@@ -156,13 +156,13 @@ def test_a_second_start_gets_a_directory_of_its_own_and_is_refused(tmp_path: Pat
 def test_a_crash_in_one_legs_driver_is_named_and_ends_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import anyio  # noqa: PLC0415 - this test drives the workload within this process
 
-    from gate.bootstrap import workload  # noqa: PLC0415
+    from gate.bootstrap import driver, workload  # noqa: PLC0415
     from gate.documents import load  # noqa: PLC0415
     from gate.rundir.formats import Assignment  # noqa: PLC0415
 
     legs = [replace(command_leg(FINISH), id="good"), replace(command_leg("true"), id="bad")]
     staged = stage(tmp_path, *legs)
-    real = workload.drive
+    real = driver.drive
 
     async def drive(world: object, who: object) -> object:
         if world.leg.id == "bad":  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ import pytest
 from trio.testing import MockClock
 
 from gate.bootstrap import home as real
+from gate.bootstrap import storing
 from gate.bootstrap.home import FileHome
 from gate.bootstrap.liveness import Liveness
 from gate.bootstrap.redact import Redactor
@@ -297,7 +298,7 @@ def test_secrets_are_found_where_the_agent_wrote_them_and_never_written(tmp_path
 
 def test_a_full_disk_gives_up_the_reserve_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full = [True]
-    write = real.replace_whole
+    write = storing.replace_whole
 
     def failing(path: Path, data: bytes, mode: int) -> None:
         if full.pop() if full else False:
