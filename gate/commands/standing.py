@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gate.machines import gate
@@ -12,6 +12,8 @@ from gate.machines.observations import VerdictsFound
 from gate.machines.verdict import Verdict
 from gate.poll import journal
 from gate.poll.rules import rules_of
+from gate.reap.remaining import Remaining
+from gate.report.decision import Closing
 from gate.rundir import layout, lease
 from gate.rundir.formats import Attempt, Decision, Kept, Lease, WorkloadEntry
 from gate.rundir.run import Run
@@ -54,6 +56,16 @@ async def standing_of(run: Run, attempt: Attempt) -> Standing:
         kept=tuple(kept),
         poller=await lease.current(run.store),
     )
+
+
+async def closing_of(run: Run, decision: Decision, remaining: Sequence[Remaining], wall: float) -> Closing:
+    """What the closing text of a decided attempt is made of. Raises StoreError, DocumentError."""
+    attempt = await run.attempt(decision.attempt)
+    adopted = attempt.adopted.values() if attempt is not None else ()
+    kept = [lease for tag in dict.fromkeys((decision.tag, *adopted)) for lease in (await run.kept(tag)).values()]
+    sentences = {leg: verdict.sentence for leg, verdict in (await run.verdicts(decision.tag)).items()}
+    gone = {entry.id for entry in (await run.entries(decision.tag)).values() if entry.stage == "seen_gone"}
+    return Closing(decision, sentences, [lease for lease in kept if lease.workload not in gone], remaining, wall)
 
 
 async def _fold(run: Run, attempt: Attempt) -> tuple[GateState, Now, bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import io
 import time
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from rich.console import Console
 
 from gate.commands.options import CONFIG, Config, Json, Root
 from gate.commands.standing import Standing, standing_of
-from gate.commands.telling import tell_json
+from gate.commands.telling import tell, tell_json
 from gate.commands.where import Where, where
 from gate.documents import Json as JsonValue
 from gate.documents import encode
@@ -43,9 +43,15 @@ async def _status(place: Where, run_id: str | None, json: bool) -> None:
         tell_json(_json(status, found))
         return
     console = Console(markup=False, highlight=False, emoji=False)
-    # Nobody is harmed by a long line in a pipe; what is cut off there is lost.
-    width = console.width if console.is_terminal else WIDEST
-    Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width).print(status_text(status, width))
+    if console.is_terminal:
+        console.print(status_text(status, console.width))
+        return
+    # Nobody is harmed by a long line in a pipe, but what is cut off there is lost.
+    page = Console(file=io.StringIO(), markup=False, highlight=False, emoji=False, width=WIDEST)
+    with page.capture() as drawn:
+        page.print(status_text(status, WIDEST))
+    for line in drawn.get().splitlines():
+        tell(line.rstrip())
 
 
 def _status_of(found: Standing) -> Status:

@@ -14,8 +14,9 @@ def spell(seconds: float) -> str:
     """`seconds` in at most two units: `0.4 s`, `45 s`, `12 min`, `2 min 5 s`, `4 h 10 min`, `2 d 3 h`."""
     if seconds < 0:
         return f"-{spell(-seconds)}"
-    if seconds < 10 and seconds != int(seconds):
-        return f"{seconds:.1f} s"
+    tenths = round(seconds * 10)
+    if tenths < 100 and tenths % 10:
+        return f"{tenths / 10:g} s"
     whole = round(seconds)
     if whole < MINUTE:
         return f"{whole} s"

@@ -85,7 +85,8 @@ def words_of(state: WorkloadState) -> str:
         return "not found"
     if state.seen is None:
         return "not seen"
-    parts = [state.seen.phase.value, state.seen.reason]
+    reason = "" if state.seen.reason == "exit" else state.seen.reason
+    parts = [state.seen.phase.value, reason]
     if state.seen.exit_code is not None:
         parts.append(f"exit code {state.seen.exit_code}")
     return ", ".join(part for part in parts if part)
@@ -119,15 +120,16 @@ def _missing(state: WorkloadState, complete: bool, unknown: bool, moment: Moment
 
 def _say(before: WorkloadState, after: WorkloadState) -> Say | None:
     old, new = before.seen, after.seen
+    legs = after.rules.legs
+    name = "workload" if len(legs) == 1 else f"workload {after.rules.id}"
     if after.gone:
-        said, word = f"workload {after.rules.id} has vanished from the engine", "Vanished"
+        said, word = f"{name} vanished: the engine no longer knows it", "Vanished"
     elif new is None or (old is not None and not before.gone and (old.phase, old.reason) == (new.phase, new.reason)):
         return None
     else:
         came = f"{old.phase.value} → " if old is not None and old.phase is not new.phase else ""
-        why = f" ({WORDS[new.reason]}{_details(new)})" if new.reason or new.message else _details(new)
-        said, word = f"workload {after.rules.id}: {came}{new.phase.value}{why}", new.phase.value
-    legs = after.rules.legs
+        why = f" ({WORDS[new.reason]})" if new.reason not in ("", "exit") else ""
+        said, word = f"{name} {came}{new.phase.value}{why}{_details(new)}", new.phase.value
     data = {"workload": after.rules.id, "phase": word, "reason": new.reason if new else "", "legs": list(legs)}
     return Say("phase", legs[0] if len(legs) == 1 else None, said, data)
 

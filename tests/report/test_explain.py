@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 
 from gate import cli
+from gate.commands.standing import closing_of
 from gate.machines.verdict import Reason, StateView
 from gate.poll.driver import poll
+from gate.report.decision import Closing, closing
 from gate.report.explain import deciding, explain_json, explain_text
 from gate.rundir import layout
+from gate.rundir.run import Run
+from gate.simulate.store import MemoryStore
 from tests.machines.gate_world import BUSY, EVIDENCE, GOOD, LOST, Player, leg, result, rules, view
 from tests.poll.worlds import RUN, Scene, attempt_of, virtual
 from tests.report.reports import HOSTILE, OBEYED
@@ -189,7 +193,7 @@ def test_status_of_a_running_run(root: Path, capsys: pytest.CaptureFixture[str])
     running(root)
     code, out, _ = call(capsys, "status", "--root", str(root))
     assert code == 0
-    assert " RUNNING " in out
+    assert "\n RUNNING\n" in out
     assert "poller    none; go on with: gate poll 12" in out
     assert "workload  a created (id-a)" in out
     code, out, _ = call(capsys, "status", "--root", str(root), "--json")
@@ -229,3 +233,21 @@ def test_half_an_emoji_in_a_state_file_is_judged_written_and_shown(
     code, out, err = call(capsys, "explain", "b", "--root", str(root))
     assert (code, err) == (0, "")
     assert "\\ud83d" in out
+
+
+def test_the_closing_text_of_a_run_is_made_from_its_directory() -> None:
+    scene = Scene(attempt_of())
+    found: list[Closing] = []
+
+    async def work() -> None:
+        await scene.begin()
+        scene.finish("a", ok=False)
+        scene.pointer("b")
+        end = await poll(scene.world(), scene.attempt)
+        assert end.decision is not None
+        found.append(await closing_of(Run(MemoryStore(scene.disk)), end.decision, end.remaining, 0.0))
+
+    virtual(work)
+    said = closing(found[0]).plain
+    assert said.startswith(" NO-GO  leg a: ok is false, expected true\n  ✘ FAIL       a  not_accepted\n")
+    assert "next  gate explain a --run 12" in said

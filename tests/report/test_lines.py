@@ -52,8 +52,8 @@ def test_one_line_a_change_with_both_times() -> None:
     lines = lines_of(*short_gate())
     assert lines[0] == ("2027-01-15T08:00:00Z +0:00:00 gate quickstart 1.4: run run-7, attempt 1; 2 legs, 2 blocking")
     assert lines[1:3] == [
-        "2027-01-15T08:00:00Z +0:00:00 a: workload a: Running",
-        "2027-01-15T08:00:00Z +0:00:00 b: workload b: Running",
+        "2027-01-15T08:00:00Z +0:00:00 a: workload Running",
+        "2027-01-15T08:00:00Z +0:00:00 b: workload Running",
     ]
     text = "\n".join(lines)
     assert "+0:00:30 a: set-up (1 turn)" in text
