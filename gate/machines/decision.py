@@ -78,12 +78,19 @@ def phrase(reason: Reason) -> str:
 
 
 def grouped(verdicts: Sequence[Verdict]) -> str:
-    """What did not pass, worst first, one group a reason: `3 legs (a, b, c): out of memory; leg d: …`."""
+    """What did not pass, worst first, one group a reason: `leg d: …; 3 legs (a, b, c): out of memory`.
+
+    Legs that were not judged because of these are counted at the end.
+    """
     groups: dict[tuple[Outcome, Reason], list[Verdict]] = {}
     for verdict in sorted(verdicts, key=lambda v: WORST.index(v.outcome)):
-        if verdict.outcome is not Outcome.PASS:
+        if verdict.outcome in (Outcome.FAIL, Outcome.ERROR):
             groups.setdefault((verdict.outcome, verdict.reason), []).append(verdict)
-    return "; ".join(_group(members) for members in groups.values())
+    said = [_group(members) for members in groups.values()]
+    unjudged = [v for v in verdicts if v.outcome is Outcome.NOT_JUDGED]
+    if unjudged:
+        said.append(f"{_legs(len(unjudged))} {phrase(unjudged[0].reason)}")
+    return "; ".join(said)
 
 
 def _word(
