@@ -14,7 +14,7 @@ from gate.adapters.threads import Lane
 from gate.bootstrap.pack import pack
 from gate.dispatch.agentcli import stage_agent
 from gate.dispatch.digests import sha256_file
-from gate.dispatch.placing import place, place_bytes
+from gate.dispatch.placing import make_readable, place, place_bytes
 from gate.dispatch.world import Staged
 from gate.errors import ArtifactError, StoreError, StoreFull, StoreUnavailable
 from gate.plan.model import LegPlan, Plan
@@ -97,6 +97,7 @@ class FileStaging:
 
     def _pyz(self, target: Path) -> str:
         temporary = target.with_name(f".gate-tmp-{os.getpid()}-{target.name}")
+        make_readable(target.parent)
         try:
             pack(temporary)
             return place(temporary, target)

@@ -71,15 +71,16 @@ class Gate(Cli):
         return [path.name for path in (self.folder / "state" / "runs").glob("*/*/runs/*")]
 
     def live(self) -> list[str]:
-        """Processes of this gate's workloads, by what only they have in their command line."""
+        """Processes of this gate's workloads, by their command line and working directory."""
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
                     words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                    place = str((entry / "cwd").readlink())
                 except OSError:
                     continue  # it ended meanwhile
-                if str(self.folder) in words and int(entry.name) != os.getpid() and "-m gate" not in words:
+                if str(self.folder) in words + place and int(entry.name) != os.getpid() and "-m gate" not in words:
                     found.append(words)
         return found
 
@@ -314,3 +315,16 @@ def test_a_missing_secret_is_said_before_anything_is_written(gate: Gate) -> None
 
 def _holds(path: Path, text: str) -> bool:
     return text.encode() in path.read_bytes()
+
+
+def test_logs_are_followed_until_the_leg_has_ended(gate: Gate) -> None:
+    gate.write("long")
+    gate.json("dispatch", "--run", "r1")
+    following = gate.start("logs", "-f", "sort")
+    assert following.stdout is not None
+    assert following.stdout.readline().startswith("--- $ python3 leg.py long")
+    assert following.stdout.readline() == "leg says hello\\x1b[31m red\n"
+    assert following.poll() is None
+    assert gate("stop", "--run", "r1", "--yes").returncode == 0
+    following.communicate(timeout=30)
+    assert following.returncode == 0

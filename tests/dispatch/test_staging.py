@@ -201,3 +201,8 @@ def test_another_version_than_the_pinned_one_is_not_staged(checkout: Checkout, c
     assert claude.is_dir()
     with pytest.raises(AgentError, match=r"is version 1\.0\.128, and gate\.yaml pins 2\.1\.112"):
         checkout.stage(replace(checkout.plan(_agent_leg("2.1.112")), stage_agent=True))
+
+
+def test_a_plan_of_no_leg_stages_nothing_but_gate_itself(checkout: Checkout) -> None:
+    nothing = replace(checkout.plan(artifact=ArtifactPlan("none", "", "", "", 0)), legs=(), workloads=())
+    assert set(checkout.stage(nothing).files) == {"gate.pyz"}
