@@ -61,22 +61,12 @@ def _progress(leg: str, before: Pointer | None, after: Pointer) -> list[Say]:
         "redrives": after.redrives,
     }
     for kind, was, now, text in (
-        (
-            "resumed",
-            before.resumes if before else 0,
-            after.resumes,
-            "the turn ended early: the conversation is resumed",
-        ),
-        (
-            "recapped",
-            before.recaps if before else 0,
-            after.recaps,
-            "the conversation was lost: a fresh one with a recap",
-        ),
-        ("redriven", before.redrives if before else 0, after.redrives, "nothing moved: the agent is asked to go on"),
+        ("resumed", before.resumes if before else 0, after.resumes, "goes on with the same conversation"),
+        ("recapped", before.recaps if before else 0, after.recaps, "begins a fresh conversation with a recap"),
+        ("redriven", before.redrives if before else 0, after.redrives, "asks the agent to go on: nothing moved"),
     ):
         if now > was:
-            said.append(Say(kind, leg, f"{text} ({now} so far, {_turns(after.turns)})", data))
+            said.append(Say(kind, leg, f"turn {after.turns} {text}", data))
     if before is None or before.phase != after.phase:
         turns = f" ({_turns(after.turns)})" if after.turns else ""
         said.append(Say("leg_phase", leg, f"{PHASES[after.phase]}{turns}", data))

@@ -9,7 +9,7 @@
                       engine_blind, root_blind (seconds, 0 where it can be seen), undecided (count), deadline
     phase             workload, phase, reason, legs: the engine's word on a workload changed
     leg_phase         phase, turns, resumes, recaps, redrives: the leg's own progress
-    resumed, recapped, redriven     the same keys: a turn ended early, lost its conversation, or stood still
+    resumed, recapped, redriven     the same keys: a further turn, and what kind of one it is
     restarted         incarnations
     evidence_waiting  budget: a leg has ended, or its state file cannot be read; it is read again
     loss_announced    outcome, reason: a blocking leg did not pass, the others go on

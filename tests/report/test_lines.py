@@ -57,7 +57,7 @@ def test_one_line_a_change_with_both_times() -> None:
     ]
     text = "\n".join(lines)
     assert "+0:00:30 a: set-up (1 turn)" in text
-    assert "+0:01:00 a: the turn ended early: the conversation is resumed (1 so far, 2 turns)" in text
+    assert "+0:01:00 a: turn 2 goes on with the same conversation" in text
     assert '+0:01:30 a: PASS (criteria_met): stop_reason is "converged", crashes is 0' in text
     assert '+0:01:30 b: FAIL (not_accepted): stop_reason is "gave_up"' in text
     assert lines[-1].endswith('NO-GO: leg b: stop_reason is "gave_up", expected one of "converged", "target_reached"')
