@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from gate.bootstrap.redact import Redactor
 from gate.bootstrap.transcript import Transcript
 from gate.contracts import Agent, Clock, Signals, TurnOutcome, TurnRequest
 from gate.documents import Json
-from gate.errors import SecretError
+from gate.errors import GateError, SecretError
 from gate.plan import identity
 from gate.plan.model import LegPlan
 from gate.rundir import layout
@@ -54,6 +55,15 @@ class WorkloadContext:
     def alone(self) -> bool:
         """Does the workload carry one leg only?"""
         return len(self.assignment.legs) == 1
+
+    def open(self, position: int, tasks: TaskGroup) -> RealLegWorld:
+        """The world of the leg at `position`."""
+        return RealLegWorld(self, position, tasks)
+
+    def say(self, text: str) -> None:
+        """A line for the workload's log, redacted."""
+        sys.stdout.write(self.redactor.redact_text(text) + "\n")
+        sys.stdout.flush()
 
 
 class RealLegWorld:
@@ -101,6 +111,14 @@ class RealLegWorld:
         """Raises AgentError where its options are wrong, SecretError, StoreError before the directory is there."""
         assert self.env  # a secret that is missing is said before anything is started, in command legs too
         return self._agent if self._leg.kind == "agent" else None
+
+    @property
+    def incarnation(self) -> str:
+        """Name of this start; "" before the leg's directory is there."""
+        try:
+            return self._folders.base.name
+        except GateError:
+            return ""
 
     def tidy(self) -> None:
         """Remove what was made outside the leg's directory."""
