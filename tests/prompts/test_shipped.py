@@ -16,7 +16,7 @@ GATE = """\
 version: 1
 gate: reference
 artifact: none
-agent: {kind: command, argv: [agent]}
+agent: {kind: command, start: [agent]}
 judge: {finished: {close_sequence_done: true}, limits: {crash_count: {max: 0}}}
 matrix:
   axes: {mode: [baremetal, docker], backend: [vllm, sglang], hours: [3, 12]}
