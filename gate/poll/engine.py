@@ -80,17 +80,30 @@ class EngineEye:
             elif target.engine_id is not None:
                 missing.append(target)
         settled = self._settled()
+        missing = [target for target in missing if target.id not in settled]
+        unknown, failed = await self._second_source(missing[:SECOND_SOURCE], seen)
+        if failed is not None and not seen and not unknown:
+            # Another host's local workloads: an empty list, and ids that only their own host can see. That is no gone.
+            raise failed
+        asked = failed is None and len(missing) <= SECOND_SOURCE
+        return EngineSeen(seen, listing.complete and asked, tuple(unknown))
+
+    async def _second_source(
+        self, missing: list[Wanted], seen: dict[str, Workload]
+    ) -> tuple[list[str], EngineError | None]:
+        """Ask for each by its id, adding to `seen`. Ids of the plan that the engine does not know; an error if any."""
         unknown: list[str] = []
-        for target in [t for t in missing if t.id not in settled][:SECOND_SOURCE]:
+        failed: EngineError | None = None
+        for target in missing:
             assert target.engine_id is not None
             try:
                 # maestrowf#266: a finished job leaves the list in minutes; not listed is neither success nor failure
                 seen[target.id] = await self._engine.get(target.engine_id)
             except WorkloadNotFound:
                 unknown.append(target.id)
-            except EngineError:
-                continue  # the list was answered; this one stays unseen in this round
-        return EngineSeen(seen, listing.complete, tuple(unknown))
+            except EngineError as error:
+                failed = error
+        return unknown, failed
 
 
 _KINDS: tuple[tuple[type[EngineError], BlindKind], ...] = (
