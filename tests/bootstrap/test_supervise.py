@@ -173,7 +173,8 @@ status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print("sid", os.getsid(0) == os.getpid(), "fds", sorted(fds))
 print("tag", os.environ["GATE_TAG"], os.environ["GATE_WORKLOAD"])
 print("interrupt", signal.getsignal(2) is signal.default_int_handler)
-print("blocked", int(status["SigBlk"], 16), "ignored", int(status["SigIgn"], 16))
+# glibc keeps 32 and 33 for itself, so nobody can reset them; GNU make hands them on ignored.
+print("blocked", int(status["SigBlk"], 16), "ignored", int(status["SigIgn"], 16) & ~(3 << 31))
 """
     workload = made.start(made.python, "-c", text, isolation=level)
     assert workload.wait() == 0
