@@ -199,3 +199,40 @@ def test_an_assignment_without_legs_is_refused(tmp_path: Path) -> None:
     code, output = stage(tmp_path).run()
     assert code == exits.BAD_ASSIGNMENT
     assert "no legs" in output
+
+
+def test_a_share_that_hangs_delays_no_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every call on the leg's directory hangs; the stop is answered within its grace all the same."""
+    import threading  # noqa: PLC0415 - this test drives the workload within this process
+
+    import anyio  # noqa: PLC0415
+
+    from gate.bootstrap import home, workload  # noqa: PLC0415
+    from gate.documents import load  # noqa: PLC0415
+    from gate.rundir.formats import Assignment  # noqa: PLC0415
+
+    hung, release = threading.Event(), threading.Event()
+
+    def hang(*_: object, **__: object) -> None:
+        hung.set()
+        release.wait()
+
+    def stop_when_hung() -> None:
+        hung.wait()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    staged = stage(tmp_path, command_leg("sleep 600"))
+    monkeypatch.setattr(home, "find_states", hang)
+    monkeypatch.setattr(home, "replace_whole", lambda path, *_: hang() if path.name == "pointer.json" else None)
+    assignment = load(Assignment, staged.path.read_bytes(), "a")
+    killer = threading.Thread(target=stop_when_hung)
+    killer.start()
+    began = time.monotonic()
+    try:
+        code = anyio.run(workload.run_workload, assignment, dict(os.environ))
+    finally:
+        release.set()
+        killer.join()
+    assert code == exits.STOPPED
+    assert time.monotonic() - began < 8
+    assert not left()

@@ -133,6 +133,20 @@ def test_a_change_during_the_full_scan_makes_it_worthless() -> None:
     assert machine.state.scanning
 
 
+def test_quiet_of_set_up_is_not_charged_to_the_launch() -> None:
+    machine = Machine(agent_leg(stall=600))
+    machine.see(Prepared("1-00000001", "1"))
+    machine.see(turn(), after=60)
+    machine.see(Looked(QUIET, ()))
+    machine.see(Looked(QUIET, ()), after=500)
+    machine.see(turn(text=MARKER), after=60)
+    machine.see(Verified(CommandResult(0, "")))
+    machine.see(Audited(()))
+    machine.see(turn(), after=60)
+    machine.see(Looked(QUIET, ()), after=590)
+    assert not machine.find(FullScan)
+
+
 def test_only_one_full_scan_at_a_time() -> None:
     machine = waiting()
     machine.see(Looked(QUIET, ()), after=601)
