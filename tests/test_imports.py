@@ -27,7 +27,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("gate.engines", "gate.reap"),
     ("gate.dispatch", "gate.report"),
     ("gate.poll",),
+    ("gate.report.html",),
     ("gate.simulate",),
+    ("gate.campaign",),
     ("gate.bugs",),
     ("gate.commands",),
     ("gate.cli",),
@@ -129,7 +131,8 @@ def layer(name: str) -> int:
 
 
 def test_every_entry_names_something() -> None:
-    named = {entry for entries in LAYERS for entry in entries} | set(INSIDE_MODULES) | set(PURE)
+    """A misspelt name would leave what it means unchecked; a module that no layer names is found below."""
+    named = {*INSIDE, *INSIDE_MODULES, *PURE, *DRIVEN, *REAL}
     missing = sorted(entry for entry in named if entry not in modules())
     assert not missing
 
