@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gate import errors
+from gate import cli, errors
+from gate.agents.options import OPTIONS
+from gate.agents.scenario import STEPS
 from gate.machines.verdict import Outcome, Reason
 
 ROOT = Path(__file__).parents[1]
@@ -39,3 +41,42 @@ def test_the_exit_codes_are_those_of_the_code() -> None:
 def test_every_link_leads_somewhere(page: Path) -> None:
     missing = [t for t in (m["target"] for m in LINK.finditer(page.read_text())) if not (page.parent / t).exists()]
     assert missing == []
+
+
+def words(page: str) -> str:
+    """The text of a page of docs/."""
+    return (ROOT / "docs" / page).read_text()
+
+
+def test_every_command_of_people_is_in_the_readme() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert [name for name, entry in cli.COMMANDS.items() if entry.module and f"gate {name}" not in text] == []
+
+
+def test_every_agent_option_is_documented() -> None:
+    text = words("agents.md")
+    assert [key for options in OPTIONS.values() for key in options if f"{key}:" not in text] == []
+
+
+def test_every_scenario_step_is_documented() -> None:
+    text = words("agents.md")
+    assert [step for step in STEPS if f"| `{step}:" not in text] == []
+
+
+CALL = re.compile(r"\bgate (?P<command>[a-z]+)(?P<rest>[^`|\n]*)")
+OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_option_in_a_call_exists(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`gate reap --stale` in a page: reap must have --stale."""
+    unknown = []
+    for call in CALL.finditer(page.read_text()):
+        entry = cli.COMMANDS.get(call["command"])
+        options = OPTION.findall(call["rest"])
+        if entry is None or entry.module is None or not options:
+            continue
+        assert cli.run([call["command"], "--help"]) == 0
+        known = set(OPTION.findall(capsys.readouterr().out))
+        unknown += [f"{call['command']} {option}" for option in options if option not in known]
+    assert unknown == []
