@@ -75,7 +75,7 @@ def test_three_turns_a_launch_and_a_finished_run(tmp_path: Path) -> None:
 
 def test_a_launch_that_left_nothing_running_is_asked_for_again(tmp_path: Path) -> None:
     ready: list[dict[str, Any]] = [{"write": {"path": "ready", "text": ""}}, {"say": MARKER}]
-    staged = staged_leg(tmp_path, ready, [{"say": "I will check back later."}], [LAUNCH], stall=1.5)
+    staged = staged_leg(tmp_path, ready, [{"say": "I will check back later."}], [LAUNCH], stall=4.0)
     code, said = staged.run()
     assert code == exits.LEGS_FINISHED, said
     assert staged.result().turns == 3
