@@ -60,11 +60,10 @@ CONCURRENCY = ("anyio", "asyncio", "trio", "threading", "concurrent")
 OUTSIDE = ("subprocess", "signal", "time", "random", "secrets", "tenacity", "backoff", "socket", "httpx", "shutil")
 THREADS = ("threading", "concurrent", "asyncio", "trio", "queue", "gate.adapters", "anyio.to_thread", "anyio.Path")
 
-INSIDE = ("gate.bootstrap", "gate.agents", "gate.adapters", "gate.machines")
+INSIDE = ("gate.bootstrap", "gate.agents", "gate.adapters", "gate.contracts", "gate.machines")
 INSIDE_MODULES = (
     "gate.documents",
     "gate.errors",
-    "gate.contracts",
     "gate.places",
     "gate.plan.model",
     "gate.plan.identity",
