@@ -11,7 +11,6 @@ from gate.machines.verdict import Reason
 from gate.plan.model import AgentPlan, LegPlan, Prompts
 from gate.rundir import layout
 from tests.bootstrap.legs import MARKER, agent_leg
-from tests.bootstrap.test_workload import left
 from tests.bootstrap.workloads import Staged, stage
 
 PROMPTS = Prompts(
@@ -65,7 +64,7 @@ def test_three_turns_a_launch_and_a_finished_run(tmp_path: Path) -> None:
     assert result.state == "session/run-1/state.json"
     assert result.agent_version == "1"
     assert any("product.py" in one for one in result.survivors)
-    assert not left()
+    assert not staged.left()
     transcript = (staged.base() / layout.TRANSCRIPT).read_text()
     assert f"> Set up in {staged.base()}/workspace." in transcript
     assert "<<gate:" not in transcript

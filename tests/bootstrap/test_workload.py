@@ -17,15 +17,11 @@ from gate.bootstrap.containment import Census
 from gate.machines.verdict import Reason
 from gate.plan.model import ArtifactPlan
 from gate.rundir import layout
-from tests.bootstrap.legs import TAG, command_leg
-from tests.bootstrap.workloads import WORKLOAD, stage
+from tests.bootstrap.legs import command_leg
+from tests.bootstrap.workloads import stage
 
 FINISH = """echo '{"done": true, "stop_reason": "converged"}' > "$GATE_STATE_FILE"\n"""
 KEY = "correct-horse-battery"
-
-
-def left() -> tuple[object, ...]:
-    return Census().workload(TAG, WORKLOAD)
 
 
 def test_a_command_leg_end_to_end(tmp_path: Path) -> None:
@@ -53,7 +49,7 @@ with open(os.environ["GATE_STATE_FILE"], "w") as file:
     assert KEY.encode() not in kept
     for name in (layout.POINTER, layout.LEG_RESULT, layout.JOURNAL):
         assert (staged.base() / name).stat().st_mode & 0o444 == 0o444
-    assert not left()
+    assert not staged.left()
 
 
 def test_a_failing_command_says_code_and_last_words(tmp_path: Path) -> None:
@@ -122,7 +118,7 @@ def test_what_a_command_detached_is_named_and_ended(tmp_path: Path) -> None:
     code, said = staged.run()
     assert code == exits.LEGS_FINISHED, said
     assert any("sleep 987" in one for one in staged.result().survivors)
-    assert not [one for one in left() if "sleep 987" in str(one)]
+    assert not [one for one in staged.left() if "sleep 987" in str(one)]
     for one in Census().started_with("sleep", "986"):
         os.kill(one.pid, signal.SIGKILL)  # without a mark from the supervisor nothing tells whose it is
 
@@ -141,7 +137,7 @@ def test_a_signal_ends_everything_within_its_grace(tmp_path: Path, number: signa
     assert process.returncode == exits.STOPPED, said
     assert time.monotonic() - began < 5
     assert staged.result().outcome == "stopped"
-    assert not left()
+    assert not staged.left()
 
 
 def test_a_second_start_gets_a_directory_of_its_own_and_is_refused(tmp_path: Path) -> None:
@@ -235,4 +231,4 @@ def test_a_share_that_hangs_delays_no_stop(tmp_path: Path, monkeypatch: pytest.M
         killer.join()
     assert code == exits.STOPPED
     assert time.monotonic() - began < 8
-    assert not left()
+    assert not staged.left()

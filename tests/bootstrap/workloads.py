@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gate.bootstrap.containment import Census
 from gate.documents import dump, load
+from gate.plan import identity
 from gate.plan.model import ArtifactPlan, LegPlan, Resources
 from gate.rundir import layout
 from gate.rundir.formats import Assignment, LegResult, Pointer
-from tests.bootstrap.legs import TAG
 
 NONE = ArtifactPlan("none", "", "", "", 0)
 WORKLOAD = "w"
@@ -25,6 +26,8 @@ class Staged:
 
     run_dir: Path
     path: Path
+    tag: str
+    """Of this test alone: tests beside it end what carries theirs."""
 
     def start(
         self,
@@ -47,8 +50,12 @@ class Staged:
         said, _ = process.communicate(timeout=60)
         return process.returncode, said
 
+    def left(self) -> tuple[object, ...]:
+        """Live processes of the workload."""
+        return Census().workload(self.tag, WORKLOAD)
+
     def base(self, leg: str = "leg", number: int = 1) -> Path:
-        (found,) = (self.run_dir / layout.leg_tag(leg, TAG)).glob(f"{number}-*")
+        (found,) = (self.run_dir / layout.leg_tag(leg, self.tag)).glob(f"{number}-*")
         return found
 
     def result(self, leg: str = "leg") -> LegResult:
@@ -68,6 +75,7 @@ def stage(
     gpus: int = 0,
 ) -> Staged:
     """Write an assignment of `legs` and their files below `run_dir`."""
+    tag = identity.tag("o/r", "g", "1", str(run_dir), 1)
     for name, text in (files or {}).items():
         path = run_dir / layout.STAGED_FILES / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +85,7 @@ def stage(
         repository="o/r",
         run="r1",
         attempt=1,
-        tag=TAG,
+        tag=tag,
         workload=WORKLOAD,
         run_dir=str(run_dir),
         legs=legs,
@@ -88,7 +96,7 @@ def stage(
         stage_agent=False,
         isolation="subreaper",
     )
-    path = run_dir / layout.assignment(TAG, WORKLOAD)
+    path = run_dir / layout.assignment(tag, WORKLOAD)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(dump(assignment))
-    return Staged(run_dir, path)
+    return Staged(run_dir, path, tag)

@@ -27,14 +27,21 @@ from tests.bootstrap.legs import TAG, command_leg
 SECRET = "correct-horse-battery"
 
 
+def tag_of(path: Path) -> str:
+    """A tag of this test alone: tests beside it end what carries theirs."""
+    return identity.tag("o/r", "g", "1", str(path), 1)
+
+
 @dataclass
 class Place:
     """Where the real commands run."""
 
     path: Path
     leg: str = "leg"
+    tag: str = ""
 
     def __post_init__(self) -> None:
+        self.tag = self.tag or tag_of(self.path)
         self.transcript = Transcript(self.path / "transcript.log", Redactor({"KEY": SECRET}))
 
     @property
@@ -43,7 +50,7 @@ class Place:
 
     @property
     def env(self) -> dict[str, str]:
-        mine = {identity.ENV_TAG: TAG, identity.ENV_WORKLOAD: "w", identity.ENV_LEG: self.leg, "KEY": SECRET}
+        mine = {identity.ENV_TAG: self.tag, identity.ENV_WORKLOAD: "w", identity.ENV_LEG: self.leg, "KEY": SECRET}
         return {"PATH": "/usr/bin:/bin", **mine}
 
     @property
@@ -64,7 +71,7 @@ class Real:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[LegCommands]:
         async with anyio.create_task_group() as tasks:
-            processes = LegProcesses(TAG, "w", "leg", alone=False)
+            processes = LegProcesses(tag_of(self.path), "w", "leg", alone=False)
             commands = LegCommands(tasks, Place(self.path), processes, Redactor({"KEY": SECRET}))
             yield commands
             await commands.end_all()
@@ -247,11 +254,11 @@ def test_a_leg_ends_nothing_of_another(tmp_path: Path) -> None:
     """TensorRT-LLM#16404: a tree kill reached its own host."""
 
     async def main() -> None:
-        other = LegProcesses(TAG, "w", "other", alone=False)
+        other = LegProcesses(tag_of(tmp_path), "w", "other", alone=False)
         (tmp_path / "other").mkdir()
         async with anyio.create_task_group() as tasks:
             redactor = Redactor({})
-            beside = LegCommands(tasks, Place(tmp_path / "other", "other"), other, redactor)
+            beside = LegCommands(tasks, Place(tmp_path / "other", "other", tag_of(tmp_path)), other, redactor)
             await beside.start("sleep 615")
             async with Real(tmp_path).open() as commands:
                 while not other.find():  # noqa: ASYNC110 - a process that starts tells nobody
