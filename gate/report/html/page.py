@@ -66,7 +66,7 @@ class Rung:
     begin: float | None
     used: float | None
     hit: bool = False
-    """It ended the leg."""
+    """It was reached."""
     open: bool = False
     """Its clock still runs."""
 
@@ -137,6 +137,8 @@ class Lane:
     secret_hits: tuple[str, ...] = ()
     log: str = ""
     """The end of its transcript, where that is worth showing."""
+    moments: tuple[Moment, ...] = ()
+    """What happened to it beside its turns (a check that disagrees, a launch asked for again)."""
     remarks: tuple[str, ...] = ()
     """What a reader must know of how this lane was drawn (clock skew, a journal that could not be read)."""
 
