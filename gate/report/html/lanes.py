@@ -106,7 +106,7 @@ def _put(own: _Own, story: Story, history: History, signs: Sequence[Sign], now: 
     if abs(placed.skew) >= SKEW:
         ahead = "ahead of" if placed.skew > 0 else "behind"
         own.remarks.append(
-            f"the workload's clock is about {spell(abs(placed.skew))} {ahead} the poller's; its times are shifted by that"
+            f"the workload's clock is about {spell(abs(placed.skew))} {ahead} the poller's; its times are shifted by it"
         )
     own.changes += [Change(offset + at, phase) for phase, at in story.phases]
     if story.ended is not None:

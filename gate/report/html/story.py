@@ -57,11 +57,16 @@ def story_of(raw: bytes, *, agent: bool) -> Story:
     """Read a journal; a torn last line is dropped. `agent`: an agent leg, whose set-up comes before its task."""
     story = Story()
     for text in raw.split(b"\n")[:-1]:
-        try:
-            _take(story, parse_strict(text), agent=agent)
-        except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError):
-            story.bad += 1
+        story.bad += not _taken(story, text, agent=agent)
     return story
+
+
+def _taken(story: Story, text: bytes, *, agent: bool) -> bool:
+    try:
+        _take(story, parse_strict(text), agent=agent)
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError):
+        return False
+    return True
 
 
 def _take(story: Story, entry: Json, *, agent: bool) -> None:

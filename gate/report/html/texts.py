@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from rich.text import Text
 
@@ -75,7 +76,7 @@ def pieces(text: Text) -> list[list[str]]:
     """A styled text as [classes, text] pairs; together they are exactly its plain text."""
     edges = sorted({0, len(text.plain), *(edge for span in text.spans for edge in (span.start, span.end))})
     found: list[list[str]] = []
-    for begin, end in zip(edges, edges[1:], strict=False):
+    for begin, end in pairwise(edges):
         words = f"{text.style} " + " ".join(
             str(span.style) for span in text.spans if span.start <= begin and span.end >= end
         )

@@ -30,8 +30,8 @@ def headline(page: Page) -> Headline:
     if decision is None:
         return Headline("RUNNING", RUNNING, "running", _outlook(page), _running(page))
     glyph, tone, meaning = _MEANING[decision.word]
-    word = decision.word
-    if word == "PASSED":
+    word: str = decision.word
+    if decision.word == "PASSED":
         word = f"PASSED ({decision.scope})"
         needed = f"{len(page.lanes)} of the {len(page.plan.all_legs)} legs"
         meaning = f"{needed} were asked for. Only a full pass is a release pass."
