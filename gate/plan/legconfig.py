@@ -15,11 +15,11 @@ from gate.plan.types import (
     Key,
     Keys,
     Model,
-    Scalar,
     Scalars,
     Size,
     Strings,
     Text,
+    Wanted,
     wrong,
 )
 
@@ -42,7 +42,7 @@ class Limit(Model):
 class Judge(Model):
     """How a leg is judged from its state file. Keys are dotted paths into it."""
 
-    finished: dict[Key, Scalar] = Field(
+    finished: dict[Key, Wanted] = Field(
         description="When every key has exactly this value, the leg has finished and is judged.", min_length=1
     )
     passes: dict[Key, Scalars] = Field(

@@ -148,7 +148,7 @@ NAMES: tuple[tuple[Any, str], ...] = (
     (types.Keys, "key or a list of keys"),
     (types.Scalars, "a value or a list"),
     (types.Key, "dotted key"),
-    (types.Scalar, "a value"),
+    (types.Wanted, "a value"),
     (types.Digest, "`sha256:…`"),
     (types.Name, "name"),
     (types.EnvName, "variable name"),

@@ -78,9 +78,10 @@ def _environment(value: Any) -> Any:
     return value
 
 
-def _scalar(value: Any) -> Any:
-    if isinstance(value, (dict, list)):
-        raise wrong("text, a number, true, false or null")
+def _wanted(value: Any) -> Any:
+    if value is None or isinstance(value, (dict, list)):
+        # A null in a state file counts as missing: a leg that waits for one would never be judged.
+        raise wrong("text, a number, true or false", "a null counts as missing, and is never equal to anything")
     return value
 
 
@@ -88,13 +89,13 @@ def _scalars(value: Any) -> Any:
     every = value if isinstance(value, list) else [value]
     if not every or any(isinstance(one, (dict, list)) for one in every):
         raise wrong("one value, or a list of values")
-    return every
+    return [_wanted(one) for one in every]
 
 
 NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
 _ENV = r"[A-Za-z_][A-Za-z0-9_]*"
 _DURATION = r"^(?=.)(\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$"
-_SCALARS = ["string", "number", "boolean", "null"]
+_WANTED = ["string", "number", "boolean"]
 
 NAME_EXPECTED = "letters, digits, '.', '_' and '-', at most 63, the first and last a letter or digit"
 ENV_EXPECTED = "the name of an environment variable: letters, digits and '_', no digit first"
@@ -139,11 +140,12 @@ Strings = Annotated[
 
 EnvValue = Annotated[str, BeforeValidator(_environment), WithJsonSchema({"type": ["string", "integer"]})]
 
-Scalar = Annotated[str | int | float | bool | None, BeforeValidator(_scalar), WithJsonSchema({"type": _SCALARS})]
+Wanted = Annotated[str | int | float | bool, BeforeValidator(_wanted), WithJsonSchema({"type": _WANTED})]
+"""A value that a state file must hold: null is none."""
 Scalars = Annotated[
-    list[str | int | float | bool | None],
+    list[str | int | float | bool],
     BeforeValidator(_scalars),
-    WithJsonSchema({"anyOf": [{"type": _SCALARS}, {"type": "array", "items": {"type": _SCALARS}, "minItems": 1}]}),
+    WithJsonSchema({"anyOf": [{"type": _WANTED}, {"type": "array", "items": {"type": _WANTED}, "minItems": 1}]}),
 ]
 
 Key = Annotated[
