@@ -25,7 +25,9 @@ def tell(line: str = "") -> None:
 def tell_json(value: object) -> None:
     """The result for programs: one JSON value, dataclasses as objects."""
     body: Json = [encode(one) for one in value] if isinstance(value, (list, tuple)) else encode(value)
-    sys.stdout.write(json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1)
+    # Half an emoji, cut by a program that counts UTF-16: JSON can hold it, a stream of UTF-8 only escaped.
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
 def plain(text: str) -> str:

@@ -233,6 +233,9 @@ def test_half_an_emoji_in_a_state_file_is_judged_written_and_shown(
     code, out, err = call(capsys, "explain", "b", "--root", str(root))
     assert (code, err) == (0, "")
     assert "\\ud83d" in out
+    code, out, err = call(capsys, "explain", "b", "--root", str(root), "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["evidence"]["state"]["fields"]["ok"]["value"] == "\ud83d"
 
 
 def test_the_closing_text_of_a_run_is_made_from_its_directory() -> None:
