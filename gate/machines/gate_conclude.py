@@ -100,8 +100,7 @@ def _ended(leg: LegState, workload: WorkloadState, end: End, moment: Moment) -> 
     spent = moment.looks - since
     if spent < leg.rules.evidence:
         return _wait(leg, f"{end.words}; {leg.reading.words}", spent)
-    bad = end.plain and leg.reading.kind == "bad"
-    reason = leg.reading.reason if bad else end.reason
+    reason = leg.reading.reason if end.plain else end.reason
     rule = waited("a finished state file, read again after the end", spent, leg.rules.evidence)
     rules = (*evidence_rules(leg, workload), rule)
     return leg, Finding(Outcome.ERROR, reason, f"{end.words}; {leg.reading.words}", rules), None

@@ -42,7 +42,8 @@ def _ownership(leg: LegState) -> list[Rule]:
     view = leg.view
     if view is None or not view.incarnations:
         where = layout.leg_tag(leg.rules.id, leg.rules.tag)
-        return [Rule("started", "no directory of this leg", where, holds=False)]
+        found = view.problem if view is not None and view.problem else "no directory of this leg"
+        return [Rule("started", found, where, holds=False)]
     where = f"{layout.incarnation(leg.rules.id, leg.rules.tag, view.incarnations[-1])}/{layout.POINTER}"
     starts = len(view.incarnations)
     one = Rule(

@@ -24,6 +24,9 @@ STATUSES: dict[StateStatus, tuple[ReadingKind, str, Reason, bool]] = {
 def classify(leg: LegRules, view: LegView) -> Reading:
     """What this view amounts to. Ownership comes first: nothing of another tag or start is ever judged."""
     if not view.incarnations:
+        if view.problem:
+            # Nothing can be told while the workload may still start; once it has ended, this is what stays wrong.
+            return Reading("nothing", view.problem, Reason.EVIDENCE_UNREADABLE)
         return Reading("nothing", "bootstrap has not started yet")
     if len(view.incarnations) > 1 and not leg.allow_restart:
         starts = ", ".join(view.incarnations)
@@ -46,6 +49,9 @@ def own_result(leg: LegRules, view: LegView | None) -> LegResult | None:
 def _foreign(leg: LegRules, view: LegView) -> Reading | None:
     pointer = view.pointer
     if pointer is None:
+        if view.state.status == "foreign":
+            # Somebody else's leg.json, or a directory that is a link: that it can be read makes it no more ours.
+            return _state(leg, view)
         if view.problem:
             return Reading("bad", view.problem, Reason.EVIDENCE_UNREADABLE, torn=True)
         if view.state.status == "absent":

@@ -81,6 +81,8 @@ def test_evidence_after_an_outage_of_the_root_still_counts() -> None:
         (view(GOOD, pointer=pointer(incarnation="i0")), "incarnation"),
         (view(GOOD, pointer=None), "no session pointer"),
         (view(StateView("foreign", "x", detail="tag zzzz")), "not of this run"),
+        (view(StateView("foreign", detail="leg.json: somebody else's"), pointer=None, problem="x"), "somebody else's"),
+        (view(StateView("foreign", detail="a link"), pointer=None, problem="a link"), "not of this run: a link"),
     ],
 )
 def test_skerryssh_364_an_older_runs_result_never_satisfies_the_gate(found: LegView, words: str) -> None:
@@ -318,6 +320,30 @@ def test_never_started() -> None:
     play.tick()
     assert play.word() == "ERROR never_started"
     assert "0/4 nodes; queued for 2 h" in play.verdicts["a"].sentence
+
+
+@pytest.mark.parametrize("ended", [Phase.SUCCEEDED, Phase.FAILED])
+def test_a_directory_that_cannot_be_listed_is_unreadable_once_the_workload_has_ended(ended: Phase) -> None:
+    closed = LegView(problem="the leg's directory cannot be listed: Permission denied")
+    play = Player(rules())
+    play.tick(a=closed)
+    play.ticks(10 * EVIDENCE)
+    assert play.word() == "", "nothing follows from it while the workload may open it yet"
+    play.says("a", ended, "exit", exit_code=0)
+    play.tick()
+    play.ticks(EVIDENCE)
+    assert play.word() == "ERROR evidence_unreadable"
+    assert "Permission denied" in play.verdicts["a"].sentence
+    assert "Permission denied" in play.verdicts["a"].rules[0].observed
+
+
+def test_a_directory_that_can_be_listed_in_the_end_is_judged() -> None:
+    play = Player(rules())
+    play.tick(a=LegView(problem="the leg's directory cannot be listed: Permission denied"))
+    play.says("a", Phase.SUCCEEDED, "exit", exit_code=0)
+    play.tick()
+    play.tick(a=view(GOOD))
+    assert play.word() == "PASS criteria_met"
 
 
 @pytest.mark.parametrize("reason", ["image_unavailable", "unschedulable"])
