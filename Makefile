@@ -56,7 +56,7 @@ types: $(DEV)
 
 .PHONY: unit
 unit: $(DEV) claude
-	@$(call within,unit) $(BIN)/pytest -n $(WORKERS) -m 'not slow and not engines'
+	@$(call within,unit) $(BIN)/pytest -n $(WORKERS) --durations 10 -m 'not slow and not engines'
 
 .PHONY: test-slow
 test-slow: $(DEV) claude ## the tests that take longer
