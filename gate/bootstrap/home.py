@@ -25,12 +25,12 @@ from gate.bootstrap.secret_search import search
 from gate.bootstrap.storing import answered, append, create_once, replace_whole
 from gate.contracts import Scan
 from gate.documents import Json, dump
-from gate.errors import StoreError
+from gate.errors import ArtifactError, StoreError
 from gate.machines.verdict import StateView
 from gate.plan.model import ArtifactPlan, LegPlan
 from gate.rundir import layout
 from gate.rundir.formats import LegResult, Pointer
-from gate.rundir.statefile import Found, find_states, read_state
+from gate.rundir.statefile import Found, counts, find_states, read_state
 
 T = TypeVar("T")
 
@@ -135,6 +135,10 @@ class FileHome:
             _folder(base / layout.SESSION / "run", 0o755)
         replace_whole(base / RESERVE, b"\0" * 65536, 0o600)
         for name in self._leg.files:
+            if counts(f"{layout.WORKSPACE}/{name}", self._leg.state):
+                raise ArtifactError(
+                    f"staged file {name!r}: it would count as the state file of a leg that has not begun"
+                )
             staged.copy(self._run_dir / layout.STAGED_FILES / name, base / layout.WORKSPACE, name)
         return Folders(base, staged.artifact(self._run_dir, base, self._artifact))
 

@@ -4,28 +4,52 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+from gate.rundir import layout
+from gate.rundir.statefile import counts
 
 NEVER = frozenset((".git", "__pycache__", ".gate"))
 MOST_FILES = 20_000
 
 
-def staged_files(folder: Path, globs: Iterable[str], commands: Iterable[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Paths relative to `folder`, sorted, and the globs that matched nothing.
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a leg takes along: paths relative to the folder of gate.yaml, sorted."""
 
-    A folder stands for all files below it. Of `commands`, words that name a regular file below `folder` come along.
+    files: tuple[str, ...]
+    missing: tuple[str, ...]
+    """Globs that matched nothing."""
+    results: tuple[str, ...]
+    """Files asked for by name that would count as the leg's state file: an earlier result, not to be taken along."""
+    left: tuple[str, ...]
+    """The same, named by a command only, which is where it is going to write its result: they stay behind."""
+
+
+def staged_files(folder: Path, globs: Iterable[str], commands: Iterable[str], state: Sequence[str]) -> Taken:
+    """The files that `globs` match (a folder stands for all below it), and those that words of `commands` name.
+
+    `state` are the leg's globs for its state file: what counts as one before the leg has begun is no evidence.
     """
-    found: set[str] = set()
+    asked: set[str] = set()
     missing: list[str] = []
     for glob in globs:
         matched = {path for start in folder.glob(glob) for path in _regular(start)}
-        found.update(_relative(path, folder) for path in matched)
+        asked.update(_relative(path, folder) for path in matched)
         if not matched:
             missing.append(glob)
-    for command in commands:
-        found.update(_relative(path, folder) for word in _words(command) if (path := _named(folder, word)))
-    return tuple(sorted(found)), missing
+    named = {
+        _relative(path, folder) for command in commands for word in _words(command) if (path := _named(folder, word))
+    }
+    results = {name for name in asked | named if counts(f"{layout.WORKSPACE}/{name}", state)}
+    return Taken(
+        files=tuple(sorted((asked | named) - results)),
+        missing=tuple(missing),
+        results=tuple(sorted(results & asked)),
+        left=tuple(sorted(results - asked)),
+    )
 
 
 def _regular(start: Path) -> Iterator[Path]:

@@ -223,13 +223,22 @@ class _Resolver:
 
     def _files(self, source: LegSource, leg: Leg) -> tuple[str, ...]:
         commands = [command for command in (leg.run, leg.setup.verify if leg.setup else None) if command]
-        files, missing = staged_files(self.gate.folder, leg.files, commands)
-        if missing:
-            node = find(source.node, "files")
-            found = f"{', '.join(map(repr, missing))}, which matches no file"
-            expected = f"files below {self.gate.folder}"
-            raise Faults([Problem(self.gate.path.name, node.line, node.column, node.path, found, expected)])
-        return files
+        taken = staged_files(self.gate.folder, leg.files, commands, leg.state)
+        node = find(source.node, "files")
+        faults = []
+        if taken.missing:
+            faults.append(
+                (f"{', '.join(map(repr, taken.missing))}, which matches no file", f"files below {self.gate.folder}")
+            )
+        if taken.results:
+            found = f"{', '.join(map(repr, taken.results))}, which would count as the leg's state file before it begins"
+            faults.append((found, "files that are no earlier result, or a `state` that does not match them"))
+        if faults:
+            name = self.gate.path.name
+            raise Faults([Problem(name, node.line, node.column, node.path, *fault) for fault in faults])
+        for path in taken.left:
+            self.notes.append(f"{source.id}: {path} is not taken along: it counts as the leg's state file, and is old")
+        return taken.files
 
     def _leg_secrets(self, leg: Leg) -> tuple[str, ...]:
         if leg.secrets is not None:

@@ -77,6 +77,15 @@ def test_a_missing_secret_is_said_before_anything_runs(tmp_path: Path) -> None:
     assert not (staged.base() / "workspace/ran").exists()
 
 
+def test_a_staged_file_is_never_the_state_file_of_a_leg_that_has_not_begun(tmp_path: Path) -> None:
+    leg = command_leg("touch ran", files=("out/state.json",), state=("workspace/**/state.json",))
+    staged = stage(tmp_path, leg, files={"out/state.json": '{"done": true, "stop_reason": "converged"}'})
+    code, said = staged.run()
+    assert code == exits.LEG_FAILED, said
+    assert "'out/state.json'" in said
+    assert not list((staged.base() / "workspace").iterdir()), "neither copied nor run"
+
+
 def test_a_staged_file_that_is_missing_is_said(tmp_path: Path) -> None:
     code, said = stage(tmp_path, command_leg("true", files=("gone.py",))).run()
     assert code == exits.LEG_FAILED

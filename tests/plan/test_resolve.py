@@ -191,6 +191,32 @@ def test_files_of_globs_and_of_words_of_commands_come_along(tmp_path: Path) -> N
     assert plan.leg("a").files == ("conf.ini", "d/1", "d/e/2", "in.txt", "l.txt", "sub/t.py")
 
 
+OUT = (
+    "version: 1\ngate: g\nartifact: none\n"
+    + JUDGE
+    + "legs:\n  a: {run: 'python3 tune.py --out out/state.json', budget: 1m, %s}\n"
+)
+
+
+def test_an_old_result_is_not_taken_along_though_the_command_names_it(tmp_path: Path) -> None:
+    """A run by hand left `out/state.json` beside gate.yaml: taken along it would pass before anything was measured."""
+    old = {"tune.py": "", "out/state.json": '{"done": true, "ok": true}'}
+    found = resolved(tmp_path, OUT % "state: workspace/out/state.json", None, **old)
+    assert found.plan.leg("a").files == ("tune.py",)
+    assert any("out/state.json is not taken along" in note for note in found.notes)
+
+
+def test_an_old_result_that_is_asked_for_is_an_error(tmp_path: Path) -> None:
+    old = {"tune.py": "", "out/state.json": "{}", "out/input.txt": ""}
+    with pytest.raises(ConfigError, match=r"gate\.yaml:6.*'out/state\.json', which would count as the leg's state"):
+        resolved(tmp_path, OUT % "state: workspace/out/state.json, files: [out]", None, **old)
+
+
+def test_a_file_of_a_results_name_comes_along_where_it_does_not_count(tmp_path: Path) -> None:
+    old = {"tune.py": "", "out/state.json": "{}"}
+    assert resolved(tmp_path, OUT % "files: [out]", None, **old).plan.leg("a").files == ("out/state.json", "tune.py")
+
+
 def test_a_glob_of_files_that_matches_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"gate\.yaml:6: legs\.a\.files: found 'x\*', which matches no file"):
         resolved(tmp_path, COMMAND.replace("budget: 10m", "files: ['x*']"))
