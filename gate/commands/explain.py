@@ -15,12 +15,10 @@ from gate.commands.standing import Standing, standing_of
 from gate.commands.telling import tell_json
 from gate.commands.where import Where, where
 from gate.documents import Json as JsonValue
-from gate.documents import encode
 from gate.errors import UsageError
-from gate.machines.gate_derive import evidence_rules
+from gate.machines.gate_sofar import so_far
 from gate.machines.rows import row_json, rows
-from gate.report.explain import explain_json, explain_text, rules_text
-from gate.report.text import plain, stamp
+from gate.report.explain import explain_json, explain_text, undecided_json, undecided_text
 from gate.rundir.formats import Attempt
 from gate.rundir.run import Run
 
@@ -49,10 +47,10 @@ async def _explain(place: Where, run_id: str | None, number: int | None, leg: st
     _check(attempt, leg)
     found = await standing_of(run, attempt)
     verdict = found.verdicts.get(leg)
+    text, body = _undecided(found, leg) if verdict is None else (explain_text(verdict), explain_json(verdict))
     if json:
-        tell_json(_undecided_json(found, leg) if verdict is None else explain_json(verdict))
+        tell_json(body)
         return
-    text = _undecided(found, leg) if verdict is None else explain_text(verdict)
     Console(markup=False, highlight=False, emoji=False).print(text, end="", soft_wrap=True)
 
 
@@ -75,24 +73,10 @@ def _check(attempt: Attempt, leg: str) -> None:
     raise UsageError(f"run {attempt.run} has no leg {leg!r}", hint=f"{meant}Its legs are: {', '.join(known)}.")
 
 
-def _rules(found: Standing, leg: str) -> tuple[str, str, Text, JsonValue]:
-    state = found.state.legs[leg]
-    rules = evidence_rules(state, found.state.workloads[state.rules.workload])
-    phase = next(row.phase for row in rows(found.state, found.now) if row.leg == leg)
-    return phase, state.reading.words, rules_text(rules), encode(rules)
-
-
-def _undecided(found: Standing, leg: str) -> Text:
-    phase, words, rules, _ = _rules(found, leg)
-    when = f"as seen at {stamp(found.now.wall)}" if found.observed else "nobody has polled this attempt yet"
-    text = Text(f"{plain(leg)} is not judged yet: {phase}; {when}\n  {plain(words)}\n\n")
-    return text.append_text(rules)
-
-
-def _undecided_json(found: Standing, leg: str) -> JsonValue:
-    phase, words, _, rules = _rules(found, leg)
+def _undecided(found: Standing, leg: str) -> tuple[Text, JsonValue]:
     row = next(row for row in rows(found.state, found.now) if row.leg == leg)
+    words = found.state.legs[leg].reading.words
+    rules = so_far(found.state, leg, found.now)
     observed = found.now.wall if found.observed else None
-    return {"leg": leg, "outcome": None, "phase": phase, "sentence": words, "observed": observed, "rules": rules} | {
-        "row": row_json(row)
-    }
+    text = undecided_text(leg, row.phase, words, rules, observed)
+    return text, {**undecided_json(leg, row.phase, words, rules, observed), "row": row_json(row)}

@@ -37,6 +37,9 @@ class LegView:
     """What of pointer or leg.json could not be read as ours, in words; "" for nothing."""
     stamp: str = ""
     """Changes whenever anything of the leg advanced (state file, pointer, result, transcript)."""
+    pointer_sha256: str = ""
+    result_sha256: str = ""
+    """Of the raw bytes of pointer.json and leg.json, as far as they could be read."""
 
 
 class LegFiles(Protocol):

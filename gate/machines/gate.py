@@ -116,7 +116,7 @@ def _legs(state: GateState, views: Mapping[str, LegView], moment: Moment, action
         after, finding, waiting = conclude(after, workload, moment)
         actions += said
         if finding is not None:
-            after = replace(after, verdict=verdict_of(state.rules, after, workload, finding, moment.now))
+            after = replace(after, verdict=verdict_of(state, after, workload, finding, moment.now))
             assert after.verdict is not None
             actions.append(WriteVerdict(after.verdict))
         elif waiting is not None:

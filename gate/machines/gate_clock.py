@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gate.machines.clock import Now
 from gate.machines.duration import spell
-from gate.machines.gate_state import GateState, Moment, Outage, Watch
+from gate.machines.gate_state import Ages, GateState, Moment, Outage, Watch
 from gate.machines.observations import Action, EngineBlind, RootBlind, Say
 
 TOLD = 2
@@ -22,7 +22,15 @@ def advance(watch: Watch, now: Now, *, root: bool, engine: bool, interval: float
     passed = max(0.0, now.mono - watch.last.mono)
     looked = (passed if watch.root else min(passed, interval)) if root else 0.0
     clear = root and engine and watch.root and watch.engine
-    return Watch(now, root, engine, watch.looks + looked, watch.clear + (passed if clear else 0.0))
+    return Watch(
+        last=now,
+        root=root,
+        engine=engine,
+        looks=watch.looks + looked,
+        clear=watch.clear + (passed if clear else 0.0),
+        looked=now if root else watch.looked,
+        listed=now if engine else watch.listed,
+    )
 
 
 def resumed(state: GateState, gap: float, actions: list[Action]) -> GateState:
@@ -33,7 +41,17 @@ def resumed(state: GateState, gap: float, actions: list[Action]) -> GateState:
 
 def moment_of(state: GateState, now: Now, *, seen: bool) -> Moment:
     """The moment for the reducers of this observation."""
-    return Moment(now, state.watch.looks, state.watch.clear, seen, state.outage, state.rules)
+    watch = state.watch
+    return Moment(now, watch.looks, watch.clear, seen, state.outage, state.rules, ages_of(watch, now))
+
+
+def ages_of(watch: Watch, now: Now) -> Ages:
+    """How old at `now` what was read last is: on this process's own clock, never by a time that a file carries."""
+
+    def since(read: Now | None) -> float | None:
+        return None if read is None else max(0.0, now.mono - read.mono)
+
+    return Ages(since(watch.looked), since(watch.listed))
 
 
 def blind_tick(state: GateState, engine: EngineBlind, now: Now, actions: list[Action]) -> GateState:

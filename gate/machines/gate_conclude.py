@@ -10,12 +10,25 @@ from dataclasses import replace
 
 from gate.machines.clock import reading as clock_reading
 from gate.machines.duration import spell
-from gate.machines.gate_derive import CREATED, LEG_FAILED, ONE_START, evidence_rules, judged, waited
+from gate.machines.gate_derive import (
+    AFTER_END,
+    CREATED,
+    ENGINE,
+    EVER,
+    MOVES,
+    ONE_START,
+    OWN_WORD,
+    QUEUE,
+    READABLE,
+    evidence_rules,
+    judged,
+    waited,
+)
 from gate.machines.gate_reading import own_result
 from gate.machines.gate_state import Finding, LegState, Moment, WorkloadState
 from gate.machines.gate_workloads import REASONS, WORDS, End, end_of
 from gate.machines.observations import BlindKind, Say
-from gate.machines.verdict import Outcome, Reason
+from gate.machines.verdict import Outcome, Reason, Rule
 from gate.rundir.formats import LegResult
 
 MIN_BLIND_TICKS = 3
@@ -57,12 +70,12 @@ def conclude(leg: LegState, workload: WorkloadState, moment: Moment) -> Conclude
 
 def _at_once(leg: LegState, workload: WorkloadState, result: LegResult | None, moment: Moment) -> Finding | None:
     if leg.reading.kind == "restarted":
-        return _error(leg, workload, Reason.WORKLOAD_RESTARTED, leg.reading.words, ONE_START)
+        return _error(leg, workload, Reason.WORKLOAD_RESTARTED, leg.reading.words, ONE_START, moment)
     if leg.reading.kind == "finished":
-        return judged(leg, workload)
+        return judged(leg, moment.ages)
     if result is not None and result.outcome == "failed" and not leg.reading.torn:
         end = _leg_end(result, None)
-        return _error(leg, workload, end.reason, end.words, LEG_FAILED)
+        return _error(leg, workload, end.reason, end.words, OWN_WORD, moment)
     return _create(leg, workload, moment)
 
 
@@ -85,11 +98,11 @@ def _create(leg: LegState, workload: WorkloadState, moment: Moment) -> Finding |
     because = f": {detail}" if detail else ""
     if problem == "refused":
         said = f"the engine refused to create the workload{because}"
-        return _error(leg, workload, Reason.CREATE_REFUSED, said, CREATED)
+        return _error(leg, workload, Reason.CREATE_REFUSED, said, CREATED, moment)
     if moment.now.mono < moment.rules.list_lag:
         return None
     said = f"nobody knows whether the workload was created{because}"
-    return _error(leg, workload, Reason.CREATE_UNCLEAR, said, CREATED)
+    return _error(leg, workload, Reason.CREATE_UNCLEAR, said, CREATED, moment)
 
 
 def _ended(leg: LegState, workload: WorkloadState, end: End, moment: Moment) -> Concluded:
@@ -101,8 +114,7 @@ def _ended(leg: LegState, workload: WorkloadState, end: End, moment: Moment) -> 
     if spent < leg.rules.evidence:
         return _wait(leg, f"{end.words}; {leg.reading.words}", spent)
     reason = leg.reading.reason if end.plain else end.reason
-    rule = waited("a finished state file, read again after the end", spent, leg.rules.evidence)
-    rules = (*evidence_rules(leg, workload), rule)
+    rules = (*evidence_rules(leg, workload, moment.ages), waited(AFTER_END, spent, leg.rules.evidence))
     return leg, Finding(Outcome.ERROR, reason, f"{end.words}; {leg.reading.words}", rules), None
 
 
@@ -114,7 +126,7 @@ def _bad(leg: LegState, workload: WorkloadState, moment: Moment) -> Concluded:
     if spent < leg.rules.evidence:
         return _wait(leg, leg.reading.words, spent)
     said = f"{leg.reading.words}; read again for {spell(spent)}"
-    rules = (*evidence_rules(leg, workload), waited("a readable state file", spent, leg.rules.evidence))
+    rules = (*evidence_rules(leg, workload, moment.ages), waited(READABLE, spent, leg.rules.evidence))
     return leg, Finding(Outcome.ERROR, leg.reading.reason, said, rules), None
 
 
@@ -151,8 +163,8 @@ def _queue(leg: LegState, workload: WorkloadState, moment: Moment) -> Finding | 
     else:
         reason, said = Reason.NEVER_STARTED, f"the workload never started{message}"
     said = f"{said}; queued for {spell(queued)}, allowed are {budget}"
-    rule = waited("started within the queue budget", queued, moment.rules.poll.queue)
-    return Finding(Outcome.ERROR, reason, said, (*evidence_rules(leg, workload), rule))
+    rules = (*evidence_rules(leg, workload, moment.ages), waited(QUEUE, queued, moment.rules.poll.queue))
+    return Finding(Outcome.ERROR, reason, said, rules)
 
 
 def _silence(leg: LegState, workload: WorkloadState, moment: Moment) -> Finding | None:
@@ -163,7 +175,7 @@ def _silence(leg: LegState, workload: WorkloadState, moment: Moment) -> Finding 
     if quiet < budget:
         return None
     said = f"the state file has not changed for {spell(quiet)}, allowed are {spell(budget)}; {leg.reading.words}"
-    rules = (*evidence_rules(leg, workload), waited("the state file goes on changing", quiet, budget))
+    rules = (*evidence_rules(leg, workload, moment.ages), waited(EVER, quiet, budget))
     return Finding(Outcome.ERROR, Reason.SILENT, said, rules)
 
 
@@ -176,12 +188,16 @@ def _outage(leg: LegState, workload: WorkloadState, moment: Moment) -> Finding |
         return None
     detail = f" ({outage.detail})" if outage.detail else ""
     said = f"the engine {API_WORDS[outage.kind]}{detail}, and nothing of the leg moved for {spell(still)}"
-    rules = (
-        *evidence_rules(leg, workload),
-        waited("the engine answers, or the leg moves", still, moment.rules.poll.outage),
+    silent = Rule(
+        "the engine answers",
+        f"{outage.ticks} polls in a row failed; the last one: {outage.kind}{detail}",
+        ENGINE,
+        holds=False,
+        age=0.0,
     )
+    rules = (*evidence_rules(leg, workload, moment.ages), silent, waited(MOVES, still, moment.rules.poll.outage))
     return Finding(Outcome.ERROR, API_REASONS[outage.kind], said, rules)
 
 
-def _error(leg: LegState, workload: WorkloadState, reason: Reason, said: str, rule: str) -> Finding:
-    return Finding(Outcome.ERROR, reason, said, evidence_rules(leg, workload, decides=rule))
+def _error(leg: LegState, workload: WorkloadState, reason: Reason, said: str, rule: str, moment: Moment) -> Finding:
+    return Finding(Outcome.ERROR, reason, said, evidence_rules(leg, workload, moment.ages, decides=rule))

@@ -1,14 +1,17 @@
-"""The derivation behind a verdict: which rules were looked at, what each saw and where, and which one decided."""
+"""The derivation behind a verdict: which rules were looked at, what each saw and where, how old that was, and which
+one decided."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from gate.contracts import LegView
 from gate.machines.duration import spell
 from gate.machines.gate_reading import own_result
-from gate.machines.gate_state import Finding, LegState, WorkloadState
+from gate.machines.gate_state import Ages, Finding, LegState, WorkloadState
 from gate.machines.gate_workloads import words_of
-from gate.machines.judge import finished, judge, source_of
+from gate.machines.judge import finished, hashed, judge
 from gate.machines.verdict import Rule
 from gate.rundir import layout
 
@@ -17,46 +20,66 @@ CLOCK = "gate's own clock"
 
 ONE_START = "one start"
 CREATED = "the workload was created"
-LEG_FAILED = "leg.json says that the leg failed"
+OWN_WORD = "leg.json says that the leg finished"
+READABLE = "a readable state file"
+AFTER_END = "a finished state file, read again after the end"
+QUEUE = "started within the queue budget"
+EVER = "the state file goes on changing"
+MOVES = "the engine answers, or the leg moves"
+DEADLINE = "decided before the poll deadline"
+"""Rules that decide, by name."""
 
 
-def judged(leg: LegState, workload: WorkloadState) -> Finding:
+def judged(leg: LegState, ages: Ages) -> Finding:
     """A finished snapshot that is ours, judged."""
     assert leg.view is not None, "a reading comes from a view"
     outcome, reason, sentence, rules = judge(leg.rules.judge, leg.view.state)
-    return Finding(outcome, reason, sentence, (*_ownership(leg), *rules))
+    return Finding(outcome, reason, sentence, _aged((*_ownership(leg), *rules), ages.files))
 
 
-def evidence_rules(leg: LegState, workload: WorkloadState, *, decides: str = "") -> tuple[Rule, ...]:
+def evidence_rules(
+    leg: LegState, workload: WorkloadState, ages: Ages | None = None, *, decides: str = ""
+) -> tuple[Rule, ...]:
     """Everything that was seen of a leg that gave no finished evidence; `decides` names the rule that ends it."""
-    rules = [*_ownership(leg), *_snapshot(leg), *_own_word(leg), _scheduler(workload)]
+    ages = ages or Ages()
+    files = _aged((*_ownership(leg), *_snapshot(leg), *_own_word(leg)), ages.files)
+    rules = (*files, _scheduler(workload, ages))
     return tuple(replace(rule, holds=False, decides=True) if rule.name == decides else rule for rule in rules)
 
 
 def waited(name: str, spent: float, budget: float) -> Rule:
     """The rule of a budget that ran out."""
-    return Rule(name, f"waited {spell(spent)} of {spell(budget)}", CLOCK, holds=False, decides=True)
+    return replace(going(name, spent, budget), holds=False, decides=True)
+
+
+def going(name: str, spent: float, budget: float) -> Rule:
+    """The rule of a budget that runs: `spent` of `budget` seconds are gone."""
+    return Rule(name, f"waited {spell(spent)} of {spell(budget)}", CLOCK, holds=True)
+
+
+def _aged(rules: Iterable[Rule], age: float | None) -> tuple[Rule, ...]:
+    return tuple(replace(rule, age=age) for rule in rules)
 
 
 def _ownership(leg: LegState) -> list[Rule]:
     view = leg.view
     if view is None or not view.incarnations:
-        where = layout.leg_tag(leg.rules.id, leg.rules.tag)
         found = view.problem if view is not None and view.problem else "no directory of this leg"
-        return [Rule("started", found, where, holds=False)]
-    where = f"{layout.incarnation(leg.rules.id, leg.rules.tag, view.incarnations[-1])}/{layout.POINTER}"
+        return [Rule("bootstrap has started", found, layout.leg_tag(leg.rules.id, leg.rules.tag), holds=False)]
     starts = len(view.incarnations)
-    one = Rule(
-        ONE_START, f"{starts} start{'s' * (starts > 1)}: {', '.join(view.incarnations)}", where, holds=starts == 1
-    )
+    seen = f"{starts} start{'s' * (starts > 1)}: {', '.join(view.incarnations)}"
+    one = Rule(ONE_START, seen, layout.leg_tag(leg.rules.id, leg.rules.tag), holds=starts == 1)
     if leg.rules.allow_restart:
         one = replace(one, name="starts (restarts are allowed)", holds=True)
     pointer = view.pointer
+    where = _below(leg, view, layout.POINTER)
     if pointer is None:
-        return [one, Rule("ours", view.problem or "no session pointer", where, holds=False)]
+        found = view.problem or "no session pointer"
+        return [one, Rule("ours", found, where, holds=False, sha256=view.pointer_sha256)]
     ours = (pointer.tag, pointer.leg, pointer.incarnation) == (leg.rules.tag, leg.rules.id, view.incarnations[-1])
-    seen = f"tag {pointer.tag}, incarnation {pointer.incarnation}, pointer number {pointer.sequence}"
-    return [one, Rule("ours", seen, where, holds=ours)]
+    whose = "" if pointer.leg == leg.rules.id else f"leg {pointer.leg}, "
+    seen = f"{whose}tag {pointer.tag}, incarnation {pointer.incarnation}, pointer number {pointer.sequence}"
+    return [one, Rule("ours", seen, where, holds=ours, sha256=view.pointer_sha256)]
 
 
 def _snapshot(leg: LegState) -> list[Rule]:
@@ -65,11 +88,11 @@ def _snapshot(leg: LegState) -> list[Rule]:
         return []
     state = view.state
     seen = f"{state.status}: {state.detail}" if state.detail else state.status
-    where = source_of(state) if state.sha256 else state.path or "no state file"
+    where = state.path or _below(leg, view, layout.SESSION)
     rules = [Rule("the state file can be read", seen, where, holds=state.status == "ok")]
     if state.status == "ok":
         rules += finished(leg.rules.judge, state.fields, where).rules
-    return rules
+    return list(hashed(rules, state))
 
 
 def _own_word(leg: LegState) -> list[Rule]:
@@ -77,18 +100,26 @@ def _own_word(leg: LegState) -> list[Rule]:
     result = own_result(leg.rules, view)
     if view is None or not view.incarnations:
         return []
-    where = f"{layout.incarnation(leg.rules.id, leg.rules.tag, view.incarnations[-1])}/{layout.LEG_RESULT}"
+    where, digest = _below(leg, view, layout.LEG_RESULT), view.result_sha256
     if result is None:
-        return [Rule("leg.json", view.problem or "not there", where, holds=False)]
-    if result.outcome == "failed":
-        why = result.reason.value if result.reason is not None else "no reason"
-        return [Rule(LEG_FAILED, f"{why}: {result.sentence}", where, holds=True)]
-    return [Rule("leg.json", f"{result.outcome}: {result.sentence}", where, holds=result.outcome == "finished")]
+        found = view.problem if layout.LEG_RESULT in view.problem else "not there"
+        return [Rule(OWN_WORD, found, where, holds=False, sha256=digest)]
+    word = result.reason.value if result.outcome == "failed" and result.reason is not None else result.outcome
+    said = f"{word}: {result.sentence}" if result.sentence else word
+    return [Rule(OWN_WORD, said, where, holds=result.outcome == "finished", sha256=digest)]
 
 
-def _scheduler(workload: WorkloadState) -> Rule:
+def _below(leg: LegState, view: LegView, name: str) -> str:
+    return f"{layout.incarnation(leg.rules.id, leg.rules.tag, view.incarnations[-1])}/{name}"
+
+
+def _scheduler(workload: WorkloadState, ages: Ages) -> Rule:
     problem = workload.rules.create_problem
     if problem and workload.seen is None:
         detail = workload.rules.problem_detail
         return Rule(CREATED, f"{problem}: {detail}" if detail else problem, "dispatch's create call", holds=False)
-    return Rule(f"workload {workload.rules.id}", words_of(workload), ENGINE, holds=not workload.over)
+    seen = words_of(workload)
+    if workload.missing_lists and not workload.gone:
+        lists = "list" if workload.missing_lists == 1 else f"{workload.missing_lists} lists"
+        seen = f"{seen}; missing from the last {lists}"
+    return Rule(f"workload {workload.rules.id} is not over", seen, ENGINE, holds=not workload.over, age=ages.engine)

@@ -27,9 +27,9 @@ def close(state: GateState, now: Now, actions: list[Action]) -> GateState:
     """After a tick in which everything that could be judged was: does the attempt end with it?"""
     loss = first_loss(state.legs.values()) if not state.lost else None
     if loss is not None and state.rules.fail_fast:
-        state = _rest(state, now, actions, lambda _leg, _workload: overtaken(loss))
+        state = _rest(state, now, actions, lambda leg, workload: overtaken(state, leg, workload, loss, now))
     if clock_reading(now, "poll") >= last_call(state.rules.poll):
-        state = _rest(state, now, actions, lambda leg, workload: overdue(state.rules, leg, workload, now))
+        state = _rest(state, now, actions, lambda leg, workload: overdue(state, leg, workload, now))
     if all(leg.verdict is not None for leg in state.legs.values()):
         return _decide(state, now, actions, None)
     if loss is None:
@@ -40,7 +40,7 @@ def close(state: GateState, now: Now, actions: list[Action]) -> GateState:
 
 def stop(state: GateState, why: CancelSeen | SupersedeSeen, now: Now, actions: list[Action]) -> GateState:
     """End the attempt from outside. What its last look could judge has its verdict already."""
-    state = _rest(state, now, actions, lambda _leg, _workload: stopped(why))
+    state = _rest(state, now, actions, lambda leg, workload: stopped(state, leg, workload, why, now))
     return _decide(state, now, actions, why)
 
 
@@ -52,7 +52,7 @@ def _rest(
         if leg.verdict is not None:
             continue
         workload = state.workloads[leg.rules.workload]
-        verdict = verdict_of(state.rules, leg, workload, find(leg, workload), now)
+        verdict = verdict_of(state, leg, workload, find(leg, workload), now)
         legs[leg_id] = replace(leg, verdict=verdict)
         actions.append(WriteVerdict(verdict))
     return replace(state, legs=legs)

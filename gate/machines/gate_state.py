@@ -28,6 +28,18 @@ class Watch:
     engine: bool = True
     looks: float = 0.0
     clear: float = 0.0
+    looked: Now | None = None
+    """The last look at the legs' files."""
+    listed: Now | None = None
+    """The last answer of the engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """How many seconds ago the two sources were last read; None: never."""
+
+    files: float | None = None
+    engine: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +132,7 @@ class Moment:
     """The engine answered in this observation."""
     outage: Outage | None
     rules: GateRules
+    ages: Ages
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ Imported by bootstrap: standard library only, Python 3.10 or newer.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from gate.machines.verdict import Field, Outcome, Reason, Rule, Scalar, StateView
@@ -81,7 +81,7 @@ def judge(judge: Judge, view: StateView) -> Judgement:
 
     A value that cannot be judged wins over one that fails: the leg was not measured as the gate asks.
     """
-    source = source_of(view)
+    source = view.path
     before = finished(judge, view.fields, source).rules
     steps = [_accepted(key, values, view.fields, source) for key, values in judge.passes.items()]
     steps += [_within(key, limit, view.fields, source) for key, limit in judge.limits.items()]
@@ -91,11 +91,13 @@ def judge(judge: Judge, view: StateView) -> Judgement:
     if decisive is None:
         count = len(before) + len(steps)
         verdict = Rule("all criteria met", f"{count} of {count}", source, holds=True, decides=True)
-        return Judgement(Outcome.PASS, Reason.CRITERIA_MET, _met(judge, view.fields), (*before, *rules, verdict))
+        return Judgement(
+            Outcome.PASS, Reason.CRITERIA_MET, _met(judge, view.fields), hashed((*before, *rules, verdict), view)
+        )
     outcome = Outcome.ERROR if decisive.word == "missing" else Outcome.FAIL
     others = [s.sentence for s in steps if s.word != "holds" and s is not decisive]
     sentence = "; ".join([decisive.sentence, *others])
-    return Judgement(outcome, decisive.reason, sentence, (*before, *rules))
+    return Judgement(outcome, decisive.reason, sentence, hashed((*before, *rules), view))
 
 
 def same(found: Field, wanted: Scalar) -> bool:
@@ -138,9 +140,9 @@ def describe(found: Field) -> str:
     return show(found)
 
 
-def source_of(view: StateView) -> str:
-    """Which snapshot a rule looked at: path and the start of its hash."""
-    return f"{view.path} sha256:{view.sha256[:12]}"
+def hashed(rules: Iterable[Rule], view: StateView) -> tuple[Rule, ...]:
+    """Rules of one snapshot, each with its hash."""
+    return tuple(replace(rule, sha256=view.sha256) for rule in rules)
 
 
 def _absent(found: Field) -> bool:

@@ -128,8 +128,13 @@ class Rule:
     name: str
     observed: str
     source: str
+    """The file (relative to the run directory) or the call that showed it."""
     holds: bool
     decides: bool = False
+    age: float | None = None
+    """Seconds from the reading of `source` to the verdict, on gate's own clock; None where nothing was read then."""
+    sha256: str = ""
+    """Of the raw bytes of `source`; "" where it is no file, or could not be read."""
 
 
 @dataclass(frozen=True, slots=True)

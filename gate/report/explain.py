@@ -1,6 +1,7 @@
-"""A verdict as a derivation: every rule, what was observed, where, how old it was, and the one that decided.
+"""A verdict as a derivation: every rule, what was observed, from which file or call, how old that was, its hash, and
+the first rule that decided.
 
-The same content for a terminal, for a report and as JSON.
+The same text for a terminal, for a report and, beside its parts, in JSON.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from gate.report.text import plain, stamp
 HOLDS = "✔"
 BROKEN = "✘"
 DECIDES = "◀ decided"
+HASH = 12
+"""Digits of a hash that a line shows; JSON has all of them, and the evidence's own."""
 
 
 def explain_text(verdict: Verdict) -> Text:
@@ -28,22 +31,41 @@ def explain_text(verdict: Verdict) -> Text:
     text.append(f"\n  {plain(verdict.sentence)}\n")
     for line in _notes(verdict):
         text.append(f"  {line}\n", style="yellow")
+    text.append_text(_decider(verdict))
     text.append("\n").append_text(rules_text(verdict.rules)).append("\n")
     text.append_text(_evidence(verdict))
-    text.append(
-        f"judged    {stamp(verdict.at)}, attempt {verdict.attempt} (tag {plain(verdict.tag)}), "
-        f"{spell(verdict.elapsed)} after its first poll\n",
-        style="dim",
-    )
+    text.append(f"judged    {_judged(verdict)}\n", style="dim")
     return text
 
 
 def explain_json(verdict: Verdict) -> Json:
-    """The same for programs: the verdict's fields, the deciding rule by itself, and how old the evidence was."""
+    """The same for programs: the verdict's fields, the deciding rule by itself, how old the evidence was, the text."""
     return {
         **encode(verdict),
         "decided_by": encode(deciding(verdict.rules)),
         "evidence_age": _age(verdict),
+        "text": explain_text(verdict).plain,
+    }
+
+
+def undecided_text(leg: str, phase: str, sentence: str, rules: Sequence[Rule], observed: float | None) -> Text:
+    """What is known so far of a leg that is not judged; `rules` as `gate_sofar.so_far` has them, `observed` the wall
+    time of the last look, None where nobody has polled yet."""
+    when = "nobody has polled this attempt yet" if observed is None else f"as seen at {stamp(observed)}"
+    text = Text(f"{plain(leg)} is not judged yet: {plain(phase)}; {when}\n  {plain(sentence)}\n\n")
+    return text.append_text(rules_text(rules))
+
+
+def undecided_json(leg: str, phase: str, sentence: str, rules: Sequence[Rule], observed: float | None) -> Json:
+    """The same for programs."""
+    return {
+        "leg": leg,
+        "outcome": None,
+        "phase": phase,
+        "sentence": sentence,
+        "observed": observed,
+        "rules": encode(rules),
+        "text": undecided_text(leg, phase, sentence, rules, observed).plain,
     }
 
 
@@ -53,7 +75,7 @@ def deciding(rules: Sequence[Rule]) -> Rule | None:
 
 
 def rules_text(rules: Sequence[Rule]) -> Text:
-    """One rule a line, what was observed and where below it."""
+    """One rule a line, what was observed and where, how old it was and its hash below it."""
     text = Text()
     for rule in rules:
         mark, style = (HOLDS, "green") if rule.holds else (BROKEN, "red" if rule.decides else "yellow")
@@ -61,8 +83,30 @@ def rules_text(rules: Sequence[Rule]) -> Text:
         if rule.decides:
             text.append(f"   {DECIDES}", style=f"bold {style}")
         text.append(f"\n      observed  {plain(rule.observed)}\n")
-        text.append(f"      from      {plain(rule.source)}\n", style="dim")
+        text.append(f"      from      {_from(rule)}\n", style="dim")
     return text
+
+
+def _from(rule: Rule) -> str:
+    age = "" if rule.age is None else f", {spell(rule.age)} old"
+    digest = f", sha256:{plain(rule.sha256[:HASH])}" if rule.sha256 else ""
+    return f"{plain(rule.source)}{age}{digest}"
+
+
+def _decider(verdict: Verdict) -> Text:
+    rule = deciding(verdict.rules)
+    if rule is None:
+        return Text()
+    # A carried verdict was decided by what its own attempt saw.
+    return Text.assemble("  decided by  ", (plain(rule.name), "bold"), f"; observed {plain(rule.observed)}\n")
+
+
+def _judged(verdict: Verdict) -> str:
+    when = f"{stamp(verdict.at)}, {spell(verdict.elapsed)} after the first poll of"
+    now = f"attempt {verdict.attempt} (tag {plain(verdict.tag)})"
+    if verdict.carried_from is None:
+        return f"{when} {now}"
+    return f"{when} the attempt with tag {plain(verdict.carried_from)}; carried into {now}"
 
 
 def _notes(verdict: Verdict) -> list[str]:

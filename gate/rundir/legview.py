@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import zlib
 from collections.abc import Callable, Iterable
@@ -31,6 +32,7 @@ class Part(Generic[D]):
     document: D | None = None
     problem: str = ""
     foreign: bool = False
+    sha256: str = ""
 
 
 def part(cls: type[D], raw: bytes | None, query: LegQuery, incarnation: str, name: str) -> Part[D]:
@@ -39,18 +41,20 @@ def part(cls: type[D], raw: bytes | None, query: LegQuery, incarnation: str, nam
         return Part()
     if len(raw) > MAX_DOCUMENT:
         return Part(problem=f"{name}: longer than {MAX_DOCUMENT} bytes")
+    digest = hashlib.sha256(raw).hexdigest()
     try:
         document = documents.load(cls, raw, name)
     except DocumentError as error:
-        return Part(problem=error.message)
+        return Part(problem=error.message, sha256=digest)
     for what, found, wanted in (
         ("leg", document.leg, query.leg),
         ("tag", document.tag, query.tag),
         ("incarnation", document.incarnation, incarnation),
     ):
         if found != wanted:
-            return Part(document, f"{name}: somebody else's: its {what} is {found!r}, not {wanted!r}", foreign=True)
-    return Part(document)
+            problem = f"{name}: somebody else's: its {what} is {found!r}, not {wanted!r}"
+            return Part(document, problem, foreign=True, sha256=digest)
+    return Part(document, sha256=digest)
 
 
 def choose(
@@ -105,7 +109,9 @@ def assemble(
     """The whole view. `marks` is anything whose repr differs whenever the leg advanced."""
     problem = "; ".join(p for p in (pointer.problem, result.problem) if p)
     stamp = f"{zlib.crc32(repr(marks).encode()):08x}"
-    return LegView(incarnations, pointer.document, result.document, state, problem, stamp)
+    return LegView(
+        incarnations, pointer.document, result.document, state, problem, stamp, pointer.sha256, result.sha256
+    )
 
 
 def oldest_first(names: Iterable[str]) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ def test_a_missing_value_wins_over_a_failing_one_and_both_are_said() -> None:
 
 def test_every_rule_names_its_file_and_hash() -> None:
     verdict = judge(rules(passes=PASSES, limits={"n": Limit(0, None)}), view(done=True, stop_reason="converged", n=1))
-    assert {rule.source for rule in verdict.rules} == {"session/run/state.json sha256:ffffffffffff"}
+    assert {(rule.source, rule.sha256) for rule in verdict.rules} == {("session/run/state.json", "f" * 64)}
     assert [rule.name for rule in verdict.rules] == [
         "finished: done = true",
         'pass: stop_reason in "converged", "target_reached"',

@@ -42,10 +42,12 @@ def test_a_failure_as_a_derivation() -> None:
     evidence = played.verdicts["a"].evidence
     assert evidence is not None
     assert "      observed  tag abcdefghij, incarnation i1, pointer number 3" in lines
-    assert "      from      legs/a/abcdefghij/i1/pointer.json" in lines
+    assert "      from      legs/a/abcdefghij/i1/pointer.json, 0 s old" in lines
+    assert f"      from      session/run/state.json, 0 s old, sha256:{evidence.state.sha256[:12]}" in lines
+    assert lines[2] == '  decided by  pass: stop_reason in "converged", "target_reached"; observed "gave_up"'
     assert f"          sha256:{evidence.state.sha256}" in lines
     assert "          read 2027-01-15T08:00:30Z, 0 s old when judged" in lines
-    assert lines[-1] == "judged    2027-01-15T08:00:30Z, attempt 1 (tag abcdefghij), 30 s after its first poll"
+    assert lines[-1] == "judged    2027-01-15T08:00:30Z, 30 s after the first poll of attempt 1 (tag abcdefghij)"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,10 @@ def test_a_failure_as_a_derivation() -> None:
         (view(GOOD), "all criteria met"),
         (view(BUSY, incarnations=("i1", "i2")), "one start"),
         (view(StateView("torn", "x")), "a readable state file"),
-        (view(BUSY, result=result(outcome="failed", reason=Reason.SETUP_STALLED)), "leg.json says that the leg failed"),
+        (
+            view(BUSY, result=result(outcome="failed", reason=Reason.SETUP_STALLED)),
+            "leg.json says that the leg finished",
+        ),
         (view(BUSY, result=result()), "a finished state file, read again after the end"),
     ],
 )
