@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gate.contracts import Workload
-from gate.reap.remaining import Remaining
+from gate.reap.remaining import Remaining, removal
 from gate.rundir.formats import Kept, Lease
 
 
@@ -43,3 +43,12 @@ class ReapReport:
 def burning(workload: Workload) -> bool:
     """True where something of it may run: not over, or over because its supervisor died and left processes."""
     return not workload.phase.terminal or workload.reason == "lost"
+
+
+STRANGE = "no attempt of its run has its tag: it is of another root, or its attempt's record is lost"
+"""Why a workload is left alone though its run's directory is there."""
+
+
+def left_alone(workload: Workload, why: str, kind: str) -> Remaining:
+    """A workload that is not stopped because nobody here can know whose it is; `--all` takes it all the same."""
+    return Remaining(workload.name, workload.id, why, f"{removal(kind, workload.run, None)} --all")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gate.contracts import CancelNotes, Clock, Engine, Scope, Store
-from gate.errors import RunHeld, RunNotFound
+from gate.contracts import CancelNotes, Clock, Engine, Scope, Store, Workload
+from gate.errors import EngineError, RunHeld, RunNotFound
 from gate.reap.leases import leases as leases_of
-from gate.reap.report import ReapReport, burning
+from gate.reap.report import STRANGE, ReapReport, burning, left_alone
 from gate.reap.settle import settle, settle_orphans
 from gate.rundir.formats import Attempt, CancelIntent
 from gate.rundir.lease import live_holder
@@ -31,13 +31,29 @@ async def reap_run(
     leases = () if all_ else await leases_of(run, tags, (await clock.now()).wall)
     kept = {f"{lease.tag}/{lease.workload}" for lease in leases}
     plan = attempts[-1].plan
-    listing = await engine.list(Scope(plan.repository, plan.gate))
+    scope = Scope(plan.repository, plan.gate)
+    listed = await _listed(engine, scope, must=dry_run)
     spared = {(t, e.name) for t in tags for e in (await run.entries(t)).values() if f"{t}/{e.id}" in kept}
-    live = tuple(w for w in listing.workloads if w.tag in tags and burning(w) and (w.tag, w.name) not in spared)
+    live = tuple(w for w in listed if w.tag in tags and burning(w) and (w.tag, w.name) not in spared)
+    strange = tuple(w for w in listed if w.run == attempts[-1].run and w.tag not in tags and burning(w))
+    left = () if all_ else tuple(left_alone(w, STRANGE, engine.kind) for w in strange)
+    live += strange if all_ else ()
     if dry_run:
-        return ReapReport(live, leases, cancelled=cancelled)
-    remaining = await settle(store, engine, clock, tags, kept=kept, budget=budget)
-    return ReapReport(live, leases, (), remaining, cancelled)
+        return ReapReport(live, leases, remaining=left, cancelled=cancelled)
+    left += await settle(store, engine, clock, tags, kept=kept, budget=budget)
+    if all_ and strange:
+        left += await settle_orphans(engine, clock, scope, attempts[-1].run, budget=budget)
+    return ReapReport(live, leases, remaining=left, cancelled=cancelled)
+
+
+async def _listed(engine: Engine, scope: Scope, *, must: bool) -> tuple[Workload, ...]:
+    """What the engine lists; nothing where it cannot be asked: settling then names everything that is recorded."""
+    try:
+        return (await engine.list(scope)).workloads
+    except EngineError:
+        if must:
+            raise
+        return ()
 
 
 async def reap_orphans(

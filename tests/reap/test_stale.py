@@ -8,10 +8,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gate.contracts import CancelNotes, Scope, Store
+from gate.contracts import CancelNotes, Listing, Scope, Store
 from gate.dispatch.driver import dispatch
 from gate.dispatch.world import Order
-from gate.errors import RunHeld
+from gate.errors import EngineUnreachable, RunHeld
 from gate.reap.report import ReapReport
 from gate.reap.run import reap_orphans, reap_run
 from gate.reap.stale import reap_stale
@@ -150,6 +150,38 @@ def test_a_run_that_is_not_below_this_root_is_named_and_left(case: World) -> Non
     assert case.live() == [("r0", "x")]
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_tag_that_the_runs_directory_does_not_know_is_named_and_not_called_stopped(
+    case: World, *, dry_run: bool
+) -> None:
+    """The engine is the machine's, roots are many: another root's run of the same id has other tags."""
+
+    async def main() -> ReapReport:
+        await case.add("r1")
+        case.engine.put("x", "demo-x-tag", "othertag00", "r1")
+        return await case.stale("r2", dry_run=dry_run)
+
+    report = virtually(main)
+    assert {w.name.split("-")[1] for w in report.stopped} == {"a", "b"}
+    (left,) = report.remaining
+    assert (left.engine_id, left.command) == ("x", "gate reap --run r1 --all")
+    assert ("r1", "x") in case.live()
+
+
+def test_what_one_older_run_has_damaged_holds_up_no_other(case: World) -> None:
+    async def main() -> ReapReport:
+        for run in ("r1", "r2"):
+            await case.add(run)
+        await case.stores["r1"].replace("gate/attempts/0001.json", b"{")
+        return await case.stale("r3")
+
+    report = virtually(main)
+    assert {w.run for w in report.stopped} == {"r2"}
+    assert [left.workload.split("-")[1] for left in report.remaining] == ["a", "b"]
+    assert all("gate/attempts/0001.json" in left.why for left in report.remaining)
+    assert case.live() == [("r1", "a"), ("r1", "b")]
+
+
 def test_the_lease_of_a_kept_workload_is_honoured_until_it_ends(case: World) -> None:
     async def main() -> tuple[ReapReport, ReapReport]:
         await case.add("r1")
@@ -230,6 +262,35 @@ def test_all_takes_kept_workloads_too(case: World) -> None:
     assert [w.name.split("-")[1] for w in first.stopped] == ["b"]
     assert [w.name.split("-")[1] for w in second.stopped] == ["a"]
     assert case.live() == []
+
+
+def test_what_carries_the_run_and_none_of_its_tags_is_named_and_taken_by_all(case: World) -> None:
+    async def main() -> tuple[ReapReport, ReapReport]:
+        await case.add("r1")
+        case.engine.put("x", "demo-x-tag", "othertag00", "r1")
+        return await case.reap("r1"), await case.reap("r1", all_=True)
+
+    first, second = virtually(main)
+    assert [left.engine_id for left in first.remaining] == ["x"]
+    assert [w.id for w in second.stopped] == ["x"]
+    assert second.remaining == ()
+    assert case.live() == []
+
+
+def test_an_engine_that_cannot_be_asked_leaves_everything_named(case: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def away(scope: Scope) -> Listing:
+        raise EngineUnreachable("connection refused")
+
+    async def main() -> ReapReport:
+        await case.add("r1")
+        monkeypatch.setattr(case.engine, "list", away)
+        monkeypatch.setattr(case.engine, "get", away)
+        monkeypatch.setattr(case.engine, "stop", away)
+        return await case.reap("r1")
+
+    report = virtually(main)
+    assert [left.workload for left in report.remaining] == ["a", "b"]
+    assert all("connection refused" in left.why and left.command == "gate reap --run r1" for left in report.remaining)
 
 
 def test_a_run_whose_directory_is_gone_is_reaped_when_that_is_asked_for(case: World) -> None:
