@@ -61,7 +61,7 @@ def step(state: GateState, observation: Observation, now: Now) -> tuple[GateStat
         case Tick():
             state = _tick(state, observation, now, actions)
         case Resumed():
-            state = resumed(state, observation.gap, actions)
+            state = resumed(state, observation, actions)
         case VerdictsFound():
             state = _found(state, observation)
         case CancelSeen() | SupersedeSeen():

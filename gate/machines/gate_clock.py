@@ -7,7 +7,7 @@ from dataclasses import replace
 from gate.machines.clock import Now
 from gate.machines.duration import spell
 from gate.machines.gate_state import Ages, GateState, Moment, Outage, Watch
-from gate.machines.observations import Action, EngineBlind, RootBlind, Say
+from gate.machines.observations import Action, EngineBlind, Resumed, RootBlind, Say
 
 TOLD = 2
 """Failed polls in a row before people are told: a single one decides nothing and is no news."""
@@ -33,10 +33,18 @@ def advance(watch: Watch, now: Now, *, root: bool, engine: bool, interval: float
     )
 
 
-def resumed(state: GateState, gap: float, actions: list[Action]) -> GateState:
+def resumed(state: GateState, again: Resumed, actions: list[Action]) -> GateState:
     """The poller was down. The next look is the first after blind time, measured from the last one before it."""
-    actions.append(Say("resumed_watch", None, f"watching again after {spell(gap)} unseen", {"gap": gap}))
-    return replace(state, watch=replace(state.watch, root=False, engine=False))
+    text = f"watching again after {spell(again.gap)} unseen"
+    actions.append(Say("resumed_watch", None, text, {"gap": again.gap}))
+    rules = state.rules
+    if again.interval is not None:
+        rules = replace(rules, poll=replace(rules.poll, interval=again.interval))
+    if again.fail_fast is not None:
+        rules = replace(rules, fail_fast=again.fail_fast)
+    # A loss that was announced, and did not decide, does so where the poller that goes on is told to fail fast.
+    lost = state.lost and not (rules.fail_fast and not state.rules.fail_fast)
+    return replace(state, rules=rules, lost=lost, watch=replace(state.watch, root=False, engine=False))
 
 
 def moment_of(state: GateState, now: Now, *, seen: bool) -> Moment:

@@ -104,9 +104,14 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The poller was down: `gap` seconds in which nothing was observed (never negative)."""
+    """The poller was down: `gap` seconds in which nothing was observed (never negative).
+
+    `interval` and `fail_fast`: what the poller that goes on was told differently; None: as before.
+    """
 
     gap: float
+    interval: float | None = None
+    fail_fast: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

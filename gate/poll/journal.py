@@ -7,6 +7,7 @@ observed, as changes since the line before (left out where nothing changed: an u
     [17,300012,0,-3]                       a tick that showed what the one before showed
     [18,315013,0,-3,{"s":…,"l":…}]         changes: s/b engine seen or blind, l/r legs seen or root blind
     [19,…,{"gap":60.5}]  {"cancel":15}  {"newer":{…}}  {"found":[…]}
+                                           with a gap: `interval` and `fail_fast`, where they are others from then on
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ class Codec:
         match observation:
             case Tick():
                 return self._tick(observation)
-            case Resumed(gap):
-                return {"gap": gap}
+            case Resumed():
+                return {name: value for name, value in documents.encode(observation).items() if value is not None}
             case CancelSeen(signal):
                 return {"cancel": signal}
             case SupersedeSeen(newer):
@@ -138,7 +139,7 @@ class Codec:
 
     def _observation(self, body: dict[str, Json], where: str) -> Observation:
         if "gap" in body:
-            return Resumed(body["gap"])
+            return documents.decode(Resumed, {"interval": None, "fail_fast": None, **body}, where)
         if "cancel" in body:
             return CancelSeen(body["cancel"])
         if "newer" in body:

@@ -8,7 +8,6 @@ judging in memory.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import anyio
 
@@ -102,13 +101,21 @@ class Session:
             elif isinstance(action, Decide):
                 self.decided = action
 
-    async def go_on(self, past: Iterable[tuple[Instant, Observation]], reading: Now) -> None:
-        """Fold what the journal holds, and record the gap since its last line. Nothing of it is said again."""
+    async def go_on(
+        self, past: Iterable[tuple[Instant, Observation]], reading: Now, interval: float, fail_fast: bool | None
+    ) -> None:
+        """Fold what the journal holds, and record the gap since its last line. Nothing of it is said again.
+
+        What the attempt was first polled with stays; the interval and fail-fast (None: as before) are this process's to
+        say, from here on: the past was decided by what earlier ones were told.
+        """
         for at, observation in past:
             self.state, actions = gate.step(self.state, observation, at.now())
             self._take(actions)
         self._line, gap = Timeline.resumed(self._codec.last, reading)
-        await self.observe(Resumed(gap))
+        rules = self.state.rules
+        other = fail_fast if fail_fast != rules.fail_fast else None
+        await self.observe(Resumed(gap, interval if interval != rules.poll.interval else None, other))
 
     def begin(self) -> None:
         """Write the journal's first line, together with the first observation."""
@@ -208,13 +215,8 @@ async def open_session(
         session.begin()
     else:
         codec, past = found
-        # What the attempt was first polled with stays; the interval and fail-fast are this process's to say.
-        as_asked = replace(codec.header.rules, poll=rules.poll)
-        if fail_fast is not None:
-            as_asked = replace(as_asked, fail_fast=fail_fast)
-        codec.header = replace(codec.header, rules=as_asked)
         session = Session(attempt, run, clock, telling, holding, codec, reading)
-        await session.go_on(past, reading)
+        await session.go_on(past, reading, rules.poll.interval, fail_fast)
     await _adopt_verdicts(session)
     return session
 

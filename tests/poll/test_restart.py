@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -370,3 +371,50 @@ def test_an_older_line_after_a_newer_one_is_dropped() -> None:
     assert found is not None
     seen: list[Mapping[str, Any] | Observation] = [observation for _, observation in found[1]]
     assert seen == [CancelSeen(2), CancelSeen(15)]
+
+
+def folded(scene: Scene) -> gate.GateState:
+    """The fold of the journal with its own rules: what a replay sees."""
+    key = layout.observations(TAG)
+    found = journal.read(bytes(scene.disk.files[key]), key)
+    assert found is not None
+    codec, past = found
+    state = gate.start(codec.header.rules, Instant(0, 0, codec.header.wall).now())
+    for at, observation in past:
+        state, _ = gate.step(state, observation, at.now())
+    return state
+
+
+def test_what_the_next_poller_is_told_holds_from_then_on_and_is_recorded() -> None:
+    async def main() -> None:
+        scene = await fresh()
+        scene.finish("a", ok=False)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(poll, scene.world(), scene.attempt, fail_fast=False))
+            await anyio.sleep(10)
+            tasks.cancel_scope.cancel()
+        assert scene.verdicts() == {"a": ("FAIL", "not_accepted")}
+        scene.finish("b")
+        end = await poll(scene.world(), scene.attempt, interval=7.0, fail_fast=True, takeover=True)
+        assert end.exit_code == 1
+        assert scene.verdicts() == {
+            "a": ("FAIL", "not_accepted"),
+            "b": ("PASS", "criteria_met"),  # judged before anything is left unjudged
+            "c": ("NOT_JUDGED", "fail_fast"),
+        }
+        state = folded(scene)
+        assert (state.rules.poll.interval, state.rules.fail_fast) == (7.0, True)
+        assert state.decision == end.decision
+
+    virtual(main)
+
+
+def test_a_poller_that_is_told_nothing_goes_on_as_before() -> None:
+    async def main() -> None:
+        scene = await fresh()
+        scene.finish("a", ok=False)
+        assert (await poll(scene.world(), scene.attempt, once=True, fail_fast=False)).exit_code == 5
+        assert (await poll(scene.world(), scene.attempt, once=True)).exit_code == 5
+        assert folded(scene).rules.fail_fast is False
+
+    virtual(main)
