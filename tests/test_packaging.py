@@ -34,7 +34,7 @@ def pins(lock: Path) -> dict[str, str]:
 def run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
     """Run a command, fail with its output, return its standard output."""
     ended = subprocess.run(
-        [str(word) for word in command], cwd=cwd, env=env, capture_output=True, text=True, timeout=100, check=False
+        [str(word) for word in command], cwd=cwd, env=env, capture_output=True, text=True, timeout=300, check=False
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
@@ -91,6 +91,21 @@ def test_it_runs_with_the_run_time_lock_alone(wheel: Path, tmp_path: Path) -> No
     assert run(gate, "--version", cwd=tmp_path, env=clean).startswith("gate ")
     assert "dispatch" in run(gate, "--help", cwd=tmp_path, env=clean)
     assert json.loads(run(gate, "schema", cwd=tmp_path, env=clean))["type"] == "object"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_pipx_install(tmp_path: Path) -> None:
+    """What `pipx install .` does, with the index: an environment of its own, built and installed by pip alone."""
+    shutil.copytree(ROOT / "gate", tmp_path / "source/gate", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path / "source" / name)
+    venv.create(tmp_path / "venv", with_pip=True, symlinks=True)
+    run(tmp_path / "venv/bin/pip", "--quiet", "--no-input", "install", ".", cwd=tmp_path / "source")
+    assert run(tmp_path / "venv/bin/gate", "--version", cwd=tmp_path).startswith("gate ")
+    listed = run(tmp_path / "venv/bin/pip", "list", "--format", "freeze", cwd=tmp_path)
+    installed = dict(line.lower().split("==") for line in listed.splitlines())
+    assert not {"pytest", "mypy", "ruff", "hypothesis"} & set(installed)
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
