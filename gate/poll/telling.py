@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import anyio
 
@@ -22,16 +22,18 @@ FAILURES = 5
 
 
 class Telling:
-    """All reporters of one poller."""
+    """All reporters of one poller. One that has `skips`, a set of kinds, is not told of those."""
 
     def __init__(self, reporters: Sequence[Reporter]) -> None:
         self._reporters = tuple(reporters)
+        self._skips: tuple[Collection[str], ...] = tuple(getattr(one, "skips", ()) for one in reporters)
+        self._ticks = any("tick" not in skips for skips in self._skips)
         self._failures = [0] * len(reporters)
 
     async def emit(self, event: Event) -> None:
         """Tell every reporter that still works."""
         for at, reporter in enumerate(self._reporters):
-            if self._failures[at] >= FAILURES:
+            if self._failures[at] >= FAILURES or event.kind in self._skips[at]:
                 continue
             problem = await _emit(reporter, event)
             self._failures[at] = self._failures[at] + 1 if problem else 0
@@ -55,7 +57,7 @@ class Telling:
 
     async def tick(self, state: GateState, now: Now) -> None:
         """All rows, once a poll. Not worked out where nobody listens."""
-        if self._reporters:
+        if self._ticks:
             await self.emit(Event("tick", now.wall, now.boot, None, "", tick_data(state, now)))
 
     async def verdict(self, verdict: Verdict, now: Now, *, again: bool = False) -> None:

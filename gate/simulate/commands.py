@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import trio
 
+from gate.bootstrap.redact import Redactor
 from gate.contracts import CommandResult
 from gate.documents import Json
 from gate.simulate.home import SimHome
@@ -33,18 +34,23 @@ class SimRun:
     name: str = "python run.py"
 
 
+Program = Callable[[], Awaitable[int]]
+"""A simulated program: runs to its end and returns its exit code."""
+
+
 class SimCommands:
     """`contracts.Commands` in virtual time; simulated processes live in `nursery`.
 
     `check` answers the leg's own check: exit code and output. `command` is what `start` runs.
     """
 
-    def __init__(self, nursery: trio.Nursery, home: SimHome) -> None:
+    def __init__(self, nursery: trio.Nursery, home: SimHome, redactor: Redactor | None = None) -> None:
         self._nursery = nursery
         self._home = home
+        self._redactor = redactor or Redactor({})
         self.check: Callable[[], tuple[int, str]] = lambda: (0, "")
         self.check_seconds = 1.0
-        self.command = SimRun()
+        self.command: SimRun | Program = SimRun()
         self.started = 0
         self.stubborn: tuple[str, ...] = ()
         """What `end_all` cannot end."""
@@ -53,11 +59,14 @@ class SimCommands:
         self._long: int | None = None
         self._result: CommandResult | None = None
 
-    def detach(self, run: SimRun) -> int:
+    def detach(self, run: SimRun | Program) -> int:
         """Start a run that outlives its starter; its pid."""
-        return self._spawn(run.name, lambda: self._run(run))
+        return self._spawn(run.name if isinstance(run, SimRun) else "python run.py", self._program(run))
 
-    def _spawn(self, name: str, body: Callable[[], Awaitable[int]], *, long: bool = False) -> int:
+    def _program(self, run: SimRun | Program) -> Program:
+        return (lambda: self._run(run)) if isinstance(run, SimRun) else run
+
+    def _spawn(self, name: str, body: Program, *, long: bool = False) -> int:
         self._next += 1
         pid, scope = self._next, trio.CancelScope()
         self._alive[pid] = (name, scope)
@@ -66,7 +75,7 @@ class SimCommands:
         self._nursery.start_soon(self._live, pid, scope, body)
         return pid
 
-    async def _live(self, pid: int, scope: trio.CancelScope, body: Callable[[], Awaitable[int]]) -> None:
+    async def _live(self, pid: int, scope: trio.CancelScope, body: Program) -> None:
         code = -9
         with scope:
             code = await body()
@@ -100,12 +109,13 @@ class SimCommands:
             await trio.sleep(self.check_seconds)
         if scope.cancelled_caught:
             return CommandResult(None, f"{command}: cut off")
-        return CommandResult(*self.check())
+        code, output = self.check()
+        return CommandResult(code, self._redactor.redact_text(output))
 
     async def start(self, command: str) -> None:
         """Start the leg's long command."""
         self.started += 1
-        self._spawn(command, lambda: self._run(self.command), long=True)
+        self._spawn(command, self._program(self.command), long=True)
 
     async def poll(self) -> CommandResult | None:
         """The long command's result."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import signal
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import anyio
@@ -20,7 +19,6 @@ from gate.contracts import (
     Capabilities,
     Clock,
     EndReason,
-    Killed,
     Listing,
     LogChunk,
     Phase,
@@ -29,7 +27,11 @@ from gate.contracts import (
     WorkloadRequest,
 )
 from gate.errors import CreateUnclear, EngineRefused, WorkloadNotFound
+from gate.simulate.engine_items import ENDLESS, Course, End, Item, Known, Process, SimProcess
 from gate.simulate.legworld import SimSignals
+from gate.simulate.life import survived
+
+__all__ = ["CAPABILITIES", "Course", "SimEngine", "SimProcess"]
 
 CAPABILITIES = Capabilities(  # noqa: S604 - `shell` says that `gate shell` works here
     list_lag=0.0,
@@ -48,74 +50,6 @@ CAPABILITIES = Capabilities(  # noqa: S604 - `shell` says that `gate shell` work
 _KILLED = 128 + signal.SIGKILL
 
 
-@dataclass(frozen=True, slots=True)
-class SimProcess:
-    """What a workload's function is given."""
-
-    request: WorkloadRequest
-    signals: SimSignals
-    log: bytearray
-    restarts: int
-    """How often the workload was started before."""
-
-
-Process = Callable[[SimProcess], Awaitable[int]]
-"""A workload's life; returns its exit code. It is cancelled when its grace or its time-out is over."""
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """What one workload goes through, in seconds. `run` None: until it is stopped or times out."""
-
-    queue: float = 0.0
-    run: float | None = None
-    exit_code: int = 0
-    reason: EndReason = "exit"
-    output: bytes = b""
-    process: Process | None = None
-    """Instead of `run` and `exit_code`."""
-    create: Literal["answered", "refused", "unclear", "unclear_lost"] = "answered"
-    """`unclear`: it was created, and the answer is lost; `unclear_lost`: so is the request."""
-    create_time: float = 0.0
-    stop_time: float = 0.0
-    """From the stop to the end, without a process."""
-    grace: float = 10.0
-    """From the stop or the time-out to force, with one."""
-    remembered: float = math.inf
-    """From its end until the engine forgets it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _End:
-    at: float
-    phase: Phase
-    reason: EndReason
-    code: int | None
-
-
-_ENDLESS = _End(math.inf, Phase.UNKNOWN, "", None)
-
-
-@dataclass(slots=True)
-class _Item:
-    id: str
-    request: WorkloadRequest
-    course: Course
-    created: float
-    starts: float
-    end: _End
-    log: bytearray
-    restarts: int = 0
-    signals: SimSignals = field(default_factory=SimSignals)
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    asked: Literal["", "stopped", "timeout"] = ""
-
-    def phase(self, now: float) -> Phase:
-        if now >= self.end.at:
-            return self.end.phase
-        return Phase.RUNNING if now >= self.starts else Phase.PENDING
-
-
 class SimEngine:
     """The engine contract over `courses`, which says what each requested workload will go through."""
 
@@ -130,8 +64,10 @@ class SimEngine:
         self._tasks = tasks
         self._courses = courses
         self._capabilities = capabilities
-        self._items: dict[str, _Item] = {}
+        self._items: dict[str, Item] = {}
+        self._gone: list[Item] = []
         self._count = 0
+        self._ended = anyio.Event()
 
     @property
     def kind(self) -> str:
@@ -154,6 +90,8 @@ class SimEngine:
         if any(item.request.name == request.name and not item.phase(now).terminal for item in self._items.values()):
             raise EngineRefused(f"{request.name}: a workload of this name is alive")
         item = self._add(request, course, now)
+        if course.create == "twice":
+            self._add(request, course, now)
         if course.create == "unclear":
             raise CreateUnclear(f"{request.name}: no answer")
         return item.id
@@ -162,11 +100,12 @@ class SimEngine:
         now, lag = await self._now(), self._capabilities.list_lag
         self._forget(now)
         seen = [item for item in self._items.values() if _within(item.request, scope) and now >= item.created + lag]
-        return Listing(tuple(self._shown(item, now) for item in seen), complete=True)
+        places = self._places(now)
+        return Listing(tuple(self._shown(item, now, places) for item in seen), complete=True)
 
     async def get(self, workload_id: str) -> Workload:
         now = await self._now()
-        return self._shown(self._item(workload_id, now), now)
+        return self._shown(self._item(workload_id, now), now, self._places(now))
 
     async def stop(self, workload_id: str) -> None:
         now = await self._now()
@@ -175,11 +114,10 @@ class SimEngine:
             return
         item.asked = "stopped"
         if item.course.process is None or item.phase(now) is Phase.PENDING:
-            item.end = _End(now + item.course.stop_time, Phase.STOPPED, "stopped", None)
-            item.scope.cancel()
+            self._finish(item, End(now + item.course.stop_time, Phase.STOPPED, "stopped", None))
             return
         item.signals.send(signal.SIGTERM, item.course.grace)
-        self._tasks.start_soon(self._use_force, item.scope, item.course.grace)
+        self._tasks.start_soon(self._use_force, item, item.scope, item.course.grace)
 
     async def logs(self, workload_id: str, offset: int, limit: int) -> LogChunk:
         now = await self._now()
@@ -199,8 +137,9 @@ class SimEngine:
         """Kill the workload and queue it again: its phase goes backwards."""
         now = await self._now()
         item = self._item(workload_id, now)
-        item.scope.cancel()
-        item.scope, item.signals = anyio.CancelScope(), SimSignals()
+        item.past = [*item.known(now).history, (now, Phase.PENDING, "preempted")]
+        item.kill()
+        item.scope, item.signals, item.deaths = anyio.CancelScope(), SimSignals(), []
         item.restarts += 1
         item.starts = now + queue
         self._schedule(item)
@@ -209,70 +148,114 @@ class SimEngine:
         """End it as failed for `reason` (out_of_memory, evicted, node_lost …)."""
         now = await self._now()
         item = self._item(workload_id, now)
-        item.end = _End(now, Phase.FAILED, reason, code)
-        item.scope.cancel()
+        self._finish(item, End(now, Phase.FAILED, reason, code))
 
     async def vanish(self, workload_id: str) -> None:
         """Nothing of it runs, and nobody remembers it."""
-        self._items.pop(workload_id).scope.cancel()
+        now = await self._now()
+        item = self._items.pop(workload_id)
+        self._gone.append(item)
+        if not item.phase(now).terminal:
+            item.vanished = now
+        item.kill()
+        self._tell()
+
+    # --- what the world may know of it ---
+
+    def request(self, workload_id: str) -> WorkloadRequest | None:
+        """What was asked for under this id."""
+        return next((item.request for item in (*self._items.values(), *self._gone) if item.id == workload_id), None)
+
+    def log(self, workload_id: str) -> bytes:
+        """Everything it wrote."""
+        return next((bytes(i.log) for i in (*self._items.values(), *self._gone) if i.id == workload_id), b"")
+
+    async def known(self) -> tuple[Known, ...]:
+        """Every workload there ever was, in the order of creation."""
+        now = await self._now()
+        every = sorted((*self._gone, *self._items.values()), key=lambda item: int(item.id.rpartition("-")[2]))
+        return tuple(item.known(now) for item in every)
+
+    async def until_over(self, mine: Callable[[WorkloadRequest], bool]) -> None:
+        """Wait until no workload for which `mine` holds is alive."""
+        while True:
+            now = await self._now()
+            left = [item for item in self._items.values() if mine(item.request) and not item.phase(now).terminal]
+            if not left:
+                return
+            ends = min(item.end.at for item in left)
+            with anyio.move_on_after(ends - now if ends < math.inf else None):
+                await self._ended.wait()
 
     # --- inside ---
 
-    def _add(self, request: WorkloadRequest, course: Course, now: float) -> _Item:
+    def _add(self, request: WorkloadRequest, course: Course, now: float) -> Item:
         self._count += 1
-        item = _Item(
+        item = Item(
             id=f"sim-{self._count}",
             request=request,
             course=course,
             created=now,
             starts=now + course.queue,
-            end=_ENDLESS,
+            end=ENDLESS,
             log=bytearray(course.output),
         )
         self._items[item.id] = item
         self._schedule(item)
         return item
 
-    def _schedule(self, item: _Item) -> None:
+    def _finish(self, item: Item, end: End) -> None:
+        item.end = end
+        item.kill()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._ended.set()
+        self._ended = anyio.Event()
+
+    def _schedule(self, item: Item) -> None:
         """Its end, as far as it is known in advance; or its process."""
         course, limit = item.course, item.starts + item.request.timeout
         if course.process is not None:
-            item.end = _ENDLESS
+            item.end = ENDLESS
             self._tasks.start_soon(self._run, item, course.process, item.scope)
             return
         own = math.inf if course.run is None else item.starts + course.run
         if own <= limit:
             ended = Phase.SUCCEEDED if course.exit_code == 0 and course.reason == "exit" else Phase.FAILED
-            item.end = _End(own, ended, course.reason, course.exit_code)
+            item.end = End(own, ended, course.reason, course.exit_code)
         else:
-            item.end = _End(limit, Phase.FAILED, "timeout", exits.TIMED_OUT)
+            item.end = End(limit, Phase.FAILED, "timeout", exits.TIMED_OUT)
 
-    async def _run(self, item: _Item, process: Process, scope: anyio.CancelScope) -> None:
+    async def _run(self, item: Item, process: Process, scope: anyio.CancelScope) -> None:
         code: int | None = None
         with scope:
             await self._clock.sleep(item.starts - await self._now())
+            given = SimProcess(item.request, item.signals, item.log, item.restarts, item.id, item.deaths)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._time_out, item, scope)
-                code = await _life(process, SimProcess(item.request, item.signals, item.log, item.restarts))
+                code = await _life(process, given)
                 tasks.cancel_scope.cancel()
-        if item.scope is scope and item.end is _ENDLESS:
+        if item.scope is scope and item.end is ENDLESS:
             item.end = _ended(await self._now(), code, item.asked)
+            self._tell()
 
-    async def _time_out(self, item: _Item, scope: anyio.CancelScope) -> None:
+    async def _time_out(self, item: Item, scope: anyio.CancelScope) -> None:
         await self._clock.sleep(item.request.timeout)
         if not item.asked:
             item.asked = "timeout"
             item.signals.send(signal.SIGTERM, item.course.grace)
-            await self._use_force(scope, item.course.grace)
+            await self._use_force(item, scope, item.course.grace)
 
-    async def _use_force(self, scope: anyio.CancelScope, grace: float) -> None:
+    async def _use_force(self, item: Item, scope: anyio.CancelScope, grace: float) -> None:
         await self._clock.sleep(grace)
-        scope.cancel()
+        if item.scope is scope:
+            item.kill()
 
     async def _now(self) -> float:
         return (await self._clock.now()).mono
 
-    def _item(self, workload_id: str, now: float) -> _Item:
+    def _item(self, workload_id: str, now: float) -> Item:
         self._forget(now)
         if workload_id not in self._items:
             raise WorkloadNotFound(f"{workload_id}: not found")
@@ -280,11 +263,11 @@ class SimEngine:
 
     def _forget(self, now: float) -> None:
         for item in [item for item in self._items.values() if now >= item.end.at + item.course.remembered]:
-            del self._items[item.id]
+            self._gone.append(self._items.pop(item.id))
 
-    def _shown(self, item: _Item, now: float) -> Workload:
+    def _shown(self, item: Item, now: float, places: Mapping[str, int]) -> Workload:
         phase = item.phase(now)
-        ended = phase.terminal
+        ended, pending = phase.terminal, phase is Phase.PENDING
         return Workload(
             id=item.id,
             name=item.request.name,
@@ -292,38 +275,38 @@ class SimEngine:
             run=item.request.run,
             ref=item.request.ref,
             phase=phase,
-            reason=item.end.reason if ended else "",
+            reason=item.end.reason if ended else item.course.waits_for if pending else "",
             exit_code=item.end.code if ended else None,
-            queue_position=self._position(item, now) if phase is Phase.PENDING else None,
+            message=item.course.waits if pending else "",
+            queue_position=places.get(item.id),
             restarts=item.restarts,
         )
 
-    def _position(self, item: _Item, now: float) -> int:
-        pending = [each for each in self._items.values() if each.phase(now) is Phase.PENDING]
-        return sorted(pending, key=lambda each: each.starts).index(item) + 1
+    def _places(self, now: float) -> Mapping[str, int]:
+        """Places in the queue of what is Pending."""
+        pending = [item for item in self._items.values() if item.phase(now) is Phase.PENDING]
+        return {item.id: place for place, item in enumerate(sorted(pending, key=lambda i: i.starts), start=1)}
 
 
 async def _life(process: Process, given: SimProcess) -> int:
-    """Here, and only here, a simulated death ends: this is the kernel it happened under."""
+    """Here a simulated death ends: this is the kernel it happened under."""
     try:
         return await process(given)
-    except Killed:
-        return _KILLED
-    except BaseExceptionGroup as group:  # noqa: F821 - simulations run at the runner, on Python 3.11 or newer
-        # Its own task groups wrap the death, once a level.
-        if group.split(Killed)[1] is not None:
-            raise
+    except BaseException as error:  # noqa: BLE001 - a death is none of the others, and those go on
+        rest = survived(error)
+        if rest is not None:
+            raise rest from None
         return _KILLED
 
 
-def _ended(now: float, code: int | None, asked: Literal["", "stopped", "timeout"]) -> _End:
+def _ended(now: float, code: int | None, asked: Literal["", "stopped", "timeout"]) -> End:
     if code == exits.LEGS_FINISHED:
-        return _End(now, Phase.SUCCEEDED, "exit", code)
+        return End(now, Phase.SUCCEEDED, "exit", code)
     if asked == "timeout":
-        return _End(now, Phase.FAILED, "timeout", exits.TIMED_OUT)
+        return End(now, Phase.FAILED, "timeout", exits.TIMED_OUT)
     if asked == "stopped":
-        return _End(now, Phase.STOPPED, "stopped", exits.STOPPED if code is None else code)
-    return _End(now, Phase.FAILED, "exit", code)
+        return End(now, Phase.STOPPED, "stopped", exits.STOPPED if code is None else code)
+    return End(now, Phase.FAILED, "exit", code)
 
 
 def _within(request: WorkloadRequest, scope: Scope) -> bool:

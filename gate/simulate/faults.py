@@ -1,11 +1,17 @@
-"""Faults as decorators around contracts: the code under test awaits the contract and knows nothing of them."""
+"""Faults of an engine, as a decorator around its contract: the code under test awaits the contract and knows nothing.
+
+`Blind` is the general one: a window in which calls fail. What only shows in answers (duplicates, incomplete lists,
+phases that go backwards, a workload that is not found) is a `Blur`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from gate.contracts import Capabilities, Clock, Engine, Listing, LogChunk, Scope, Workload, WorkloadRequest
+from gate.contracts import Capabilities, Clock, Engine, Listing, LogChunk, Phase, Scope, Workload, WorkloadRequest
 from gate.errors import CreateUnclear, EngineAuthError, EngineUnreachable, WorkloadNotFound
 from gate.machines.observations import BlindKind
 
@@ -19,17 +25,42 @@ class Blind:
 
     start: float
     end: float
-    kind: BlindKind
+    kind: BlindKind | Literal["forbidden", "unavailable", "slow"]
+    seconds: float = 0.0
+    """slow: how long each answer takes."""
+    chance: float = 1.0
+    """Of each call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blur:
+    """In the window answers lie about the workloads for which `whose` holds (it gets engine ids)."""
+
+    start: float
+    end: float
+    kind: Literal["missing", "incomplete", "duplicate", "backwards"]
+    whose: Callable[[str], bool] = lambda _id: True
+    chance: float = 1.0
 
 
 class FaultyEngine:
     """An engine that cannot be reached at times, and answers late. `slow`: seconds before each answer."""
 
-    def __init__(self, engine: Engine, clock: Clock, blind: Sequence[Blind] = (), slow: float = 0.0) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        blind: Sequence[Blind] = (),
+        slow: float = 0.0,
+        blurs: Sequence[Blur] = (),
+        dice: random.Random | None = None,
+    ) -> None:
         self._engine = engine
         self._clock = clock
         self._blind = blind
         self._slow = slow
+        self._blurs = blurs
+        self._dice = dice or random.Random(0)  # noqa: S311 - a simulation's dice, no secret
 
     @property
     def kind(self) -> str:
@@ -45,52 +76,106 @@ class FaultyEngine:
         except EngineUnreachable as error:
             raise CreateUnclear(f"{request.name}: {error.message}") from error
         created = await self._engine.create(request)
-        await self._clock.sleep(self._slow)
+        await self._answer()
         return created
 
     async def list(self, scope: Scope) -> Listing:
         await self._pass()
         found = await self._engine.list(scope)
-        await self._clock.sleep(self._slow)
-        return found
+        await self._answer()
+        return await self._blurred(found) if self._blurs else found
 
     async def get(self, workload_id: str) -> Workload:
         await self._pass(workload_id)
+        await self._known(workload_id)
         found = await self._engine.get(workload_id)
-        await self._clock.sleep(self._slow)
-        return found
+        await self._answer()
+        return (await self._blurred(Listing((found,), complete=True), single=True)).workloads[0]
 
     async def stop(self, workload_id: str) -> None:
         await self._pass()
         await self._engine.stop(workload_id)
-        await self._clock.sleep(self._slow)
+        await self._answer()
 
     async def logs(self, workload_id: str, offset: int, limit: int) -> LogChunk:
         await self._pass(workload_id)
+        await self._known(workload_id)
         found = await self._engine.logs(workload_id, offset, limit)
-        await self._clock.sleep(self._slow)
+        await self._answer()
         return found
 
     async def aclose(self) -> None:
         await self._engine.aclose()
 
+    # --- calls that fail -----------------------------------------------------------------------------
+
+    async def _answer(self) -> None:
+        if self._slow:
+            await self._clock.sleep(self._slow)
+
     async def _pass(self, workload_id: str | None = None) -> None:
         """Raise what a blind window that is open now says."""
+        if not self._blind:
+            return
         now = (await self._clock.now()).mono
         for window in self._blind:
-            if window.start <= now < window.end:
-                await self._fail(window.kind, workload_id)
+            if window.start <= now < window.end and self._strikes(window.chance):
+                await self._fail(window, workload_id)
 
-    async def _fail(self, kind: BlindKind, workload_id: str | None) -> None:
-        match kind:
+    def _strikes(self, chance: float) -> bool:
+        return chance >= 1.0 or self._dice.random() < chance
+
+    async def _fail(self, window: Blind, workload_id: str | None) -> None:
+        match window.kind:
             case "refused":
                 raise EngineUnreachable("connection refused")
             case "timed_out":
                 await self._clock.sleep(PATIENCE)
-                raise EngineUnreachable(f"no answer within {PATIENCE:g} s")
+                raise EngineUnreachable(f"no answer within {PATIENCE:g} s: timed out")
             case "rejected":
                 raise EngineAuthError("401: the token was rejected")
+            case "forbidden":
+                raise EngineAuthError("403: the token lacks a permission")
+            case "unavailable":
+                raise EngineUnreachable("503: service unavailable")
+            case "slow":
+                await self._clock.sleep(window.seconds)
             case "gone" if workload_id is not None:
                 raise WorkloadNotFound(f"{workload_id}: not found")
             case "gone" | "error":
                 raise EngineUnreachable("502: an HTML page from a proxy instead of an answer")
+
+    # --- answers that lie ----------------------------------------------------------------------------
+
+    async def _open(self) -> tuple[Blur, ...]:
+        if not self._blurs:
+            return ()
+        now = (await self._clock.now()).mono
+        return tuple(blur for blur in self._blurs if blur.start <= now < blur.end and self._strikes(blur.chance))
+
+    async def _known(self, workload_id: str) -> None:
+        if any(blur.kind == "missing" and blur.whose(workload_id) for blur in await self._open()):
+            raise WorkloadNotFound(f"{workload_id}: not found")
+
+    async def _blurred(self, listing: Listing, *, single: bool = False) -> Listing:
+        workloads, complete = listing.workloads, listing.complete
+        for blur in await self._open():
+            match blur.kind:
+                case "missing" | "incomplete" if not single:
+                    left = tuple(w for w in workloads if not blur.whose(w.id))
+                    complete = complete and (blur.kind == "missing" or len(left) == len(workloads))
+                    workloads = left
+                case "duplicate" if not single:
+                    workloads = tuple(
+                        w for each in workloads for w in ((each, each) if blur.whose(each.id) else (each,))
+                    )
+                case "backwards":
+                    workloads = tuple(_backwards(w) if blur.whose(w.id) else w for w in workloads)
+                case _:
+                    continue
+        return Listing(workloads, complete)
+
+
+def _backwards(workload: Workload) -> Workload:
+    """Running shown as Pending."""
+    return replace(workload, phase=Phase.PENDING) if workload.phase is Phase.RUNNING else workload

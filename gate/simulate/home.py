@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import trio
 
@@ -32,6 +32,8 @@ class SimHome:
         self.blind = False
         self.secrets: tuple[str, ...] = ()
         """What `secret_hits` finds."""
+        self.on_write: Callable[[str, bytes | None], None] | None = None
+        """Told of every file that is written or removed (None), by its path relative to the run directory."""
         self.journal: list[Mapping[str, Json]] = []
         self.pointers: list[Pointer] = []
         self.results: list[LegResult] = []
@@ -49,7 +51,19 @@ class SimHome:
     def write(self, rel: str, data: bytes) -> None:
         """Write a file below the incarnation's directory, `rel` as `session/run/state.json`."""
         self.disk.write(f"{self._base}/{rel}", data)
+        if self.on_write is not None:
+            self.on_write(f"{self._base}/{rel}", data)
         self.touch(rel)
+
+    def speak(self, text: bytes) -> None:
+        """Add to the transcript, which is no part of the leg's own files."""
+        if self._base:
+            self.disk.append(f"{self._base}/{layout.TRANSCRIPT}", text)
+
+    @property
+    def base(self) -> str:
+        """The incarnation's directory, relative to the run directory; "" before `open`."""
+        return self._base
 
     def touch(self, rel: str, *, cold: bool = False) -> None:
         """Change an entry. `cold`: only a full scan sees it."""
@@ -60,6 +74,8 @@ class SimHome:
         """Remove an entry."""
         self._entries.pop(rel, None)
         self.disk.delete(f"{self._base}/{rel}")
+        if self.on_write is not None:
+            self.on_write(f"{self._base}/{rel}", None)
         self._bump(cold=False)
 
     def wake(self) -> None:

@@ -77,7 +77,7 @@ class Item:
 _WINDOW: tuple[Field, ...] = ("at", "lasts", "probability")
 _LEG: tuple[Field, ...] = ("legs", "probability")
 _ONCE: tuple[Field, ...] = ("at", "legs", "probability")
-_TURN: tuple[Field, ...] = ("turn", "legs", "probability")
+_TURN: tuple[Field, ...] = ("at", "turn", "legs", "probability")
 _VIEW: tuple[Field, ...] = ("at", "lasts", "legs", "probability")
 _KILL: tuple[Field, ...] = ("at", "probability", "step", "side", "restart")
 _ENDLESS = 10 * 86_400.0

@@ -125,7 +125,8 @@ class Phased:
 
 @dataclass(frozen=True, slots=True)
 class PlayedWorkload:
-    """One workload that was ever created. `foreign`: of another gate, ref or run, there before the play began."""
+    """One workload that was ever created. `foreign`: of another gate, ref or run, there before the play began; of those
+    only `stale` ones (of an older run of this ref that nobody watches) may be stopped."""
 
     engine_id: str
     name: str
@@ -135,6 +136,7 @@ class PlayedWorkload:
     run: str
     ref: str
     foreign: bool
+    stale: bool
     created: float
     by: str
     """The process that created it."""

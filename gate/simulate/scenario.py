@@ -48,7 +48,7 @@ class Durations:
     """The task turn."""
     first_state: Span = Span(780, 1020)
     """From the launch to the first state file; never more than a fifth of the task."""
-    every: Span = Span(180, 420)
+    every: Span = Span(360, 840)
     """Between two writes of the state file; never more than an eighth of the task."""
     task: Span = Span(0.75, 0.92, of_budget=True)
     """From the launch to the finished state file."""

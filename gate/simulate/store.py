@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+
 from gate.errors import StoreUnavailable
 from gate.rundir import keys
 
@@ -17,6 +20,18 @@ class MemoryDisk:
         self.present = True
         self._versions: dict[str, int] = {}
         self._below: dict[str, dict[str, None]] = {}
+        self._watchers: dict[str, list[Callable[[], None]]] = {}
+
+    @contextmanager
+    def watch(self, keys: Collection[str], tell: Callable[[], None]) -> Iterator[None]:
+        """Call `tell` inside this context whenever one of `keys` is written or removed."""
+        for key in keys:
+            self._watchers.setdefault(key, []).append(tell)
+        try:
+            yield
+        finally:
+            for key in keys:
+                self._watchers[key].remove(tell)
 
     def write(self, key: str, data: bytes) -> None:
         """Write a whole file at once, as a workload does."""
@@ -39,6 +54,7 @@ class MemoryDisk:
         for folder in _folders(key):
             del self._below[folder][key]
             self._versions[folder] += 1
+        self._tell(key)
         return True
 
     def below(self, folder: str) -> tuple[str, ...]:
@@ -56,6 +72,11 @@ class MemoryDisk:
         for folder in _folders(key):
             self._below.setdefault(folder, {})[key] = None
             self._versions[folder] = self._versions.get(folder, 0) + 1
+        self._tell(key)
+
+    def _tell(self, key: str) -> None:
+        for tell in tuple(self._watchers.get(key, ())):
+            tell()
 
 
 def _folders(key: str) -> list[str]:
