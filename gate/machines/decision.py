@@ -60,13 +60,15 @@ def decide(rules: GateRules, verdicts: Mapping[str, Verdict], now: Now, stop: St
 
 
 def to_keep(workloads: Iterable[WorkloadState], verdicts: Mapping[str, Verdict], stop: Stop = None) -> tuple[str, ...]:
-    """Workloads to keep, as far as they may still be alive.
+    """Workloads to keep, as far as they were seen to run.
 
-    After a supersede all of them; after a cancel none; else those with a leg that did not pass, for post-mortem.
+    After a supersede all of them; after a cancel none; else those with a leg that did not pass, for post-mortem. One
+    that waits in the queue has nothing to look at, and no supervisor that would end its lease: kept, it would wait for
+    ever.
     """
     if isinstance(stop, CancelSeen):
         return ()
-    alive = [w.rules for w in workloads if not w.over and not (w.rules.create_problem == "refused" and w.seen is None)]
+    alive = [w.rules for w in workloads if w.seen is not None and not w.over and not w.pending]
     if isinstance(stop, SupersedeSeen):
         return tuple(w.id for w in alive)
     return tuple(w.id for w in alive if any(verdicts[leg].outcome is not Outcome.PASS for leg in w.legs))

@@ -100,11 +100,13 @@ def test_whom_to_keep() -> None:
         one("x", Phase.FAILED),
         one("r", problem="refused"),
         one("u", problem="unclear"),
+        one("q", Phase.PENDING),
     ]
-    codes = {"p": "P", "f": "F", "n": "N", "x": "E", "r": "E", "u": "E"}
+    codes = {"p": "P", "f": "F", "n": "N", "x": "E", "r": "E", "u": "E", "q": "E"}
     verdicts = {name: verdict(name, code) for name, code in codes.items()}
-    assert to_keep(states, verdicts) == ("f", "n", "u")
-    assert to_keep(states, verdicts, NEWER) == ("p", "f", "n", "u")
+    # what was never seen, or still waits in the queue, has no supervisor to end its lease: it is stopped
+    assert to_keep(states, verdicts) == ("f", "n")
+    assert to_keep(states, verdicts, NEWER) == ("p", "f", "n")
     assert to_keep(states, verdicts, CANCEL) == ()
 
 
