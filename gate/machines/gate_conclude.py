@@ -109,6 +109,9 @@ def _ended(leg: LegState, workload: WorkloadState, end: End, moment: Moment) -> 
     # nextflow#5650: a share caches "absent", so that what ended is read again before its absence decides anything
     if leg.ended_since is None:
         leg = replace(leg, ended_since=moment.looks, bad_since=None, told=False)
+    if workload.gone and leg.stamp_looks > (leg.ended_since or 0.0):
+        # NVIDIA/Model-Optimizer#1900: not known to the engine, and yet it moves: its own evidence beats the scheduler
+        leg = replace(leg, ended_since=leg.stamp_looks)
     since = leg.ended_since if leg.ended_since is not None else moment.looks
     spent = moment.looks - since
     if spent < leg.rules.evidence:

@@ -400,6 +400,21 @@ def test_vanished_takes_two_complete_lists_the_list_lag_and_the_evidence_budget(
     assert play.word() == "ERROR vanished"
 
 
+def test_model_optimizer_1900_a_leg_that_moves_has_not_vanished() -> None:
+    play = Player(rules())
+    play.tick(a=view(BUSY))
+    play.loses("a")
+    play.ticks(90)
+    assert "vanished" in play.said("phase")[-1].text
+    for number in range(40):
+        play.tick(a=view(BUSY, stamp=f"moved {number}"))
+    assert play.word() == "", "not known to the engine for twenty minutes, and alive all the time"
+    play.ticks(EVIDENCE - INTERVAL)
+    assert play.word() == ""
+    play.tick()
+    assert play.word() == "ERROR vanished"
+
+
 def test_one_list_without_it_is_never_enough() -> None:
     play = Player(rules(leg(evidence=0.0), list_lag=0.0))
     play.tick(a=view(BUSY))
