@@ -57,6 +57,11 @@ class Codec:
         self._number = 0
         self._forget()
 
+    @property
+    def number(self) -> int:
+        """The number of the last line written or read; 0 before the first."""
+        return self._number
+
     def _forget(self) -> None:
         self._engine: EngineSeen | EngineBlind | None = None
         self._seen: Mapping[str, Workload] = {}
