@@ -32,13 +32,13 @@ def test_a_leg_that_is_read_again() -> None:
     play = Player(rules())
     play.tick(a=view(StateView("torn", "x")))
     play.tick()
-    assert known(play)["a readable state file"][0] == "waited 30 s of 2 min"
+    assert known(play)["readable within the evidence budget"][0] == "waited 30 s of 2 min"
     play.says("a", Phase.SUCCEEDED, "exit", exit_code=0)
     play.tick()
     play.tick()
     found = known(play)
-    assert "a readable state file" not in found
-    assert found["a finished state file, read again after the end"][0] == "waited 30 s of 2 min"
+    assert "readable within the evidence budget" not in found
+    assert found["finished within the evidence budget after the end"][0] == "waited 30 s of 2 min"
     assert found["workload a is not over"] == ("Succeeded, exit code 0", False, 0)
 
 
@@ -46,12 +46,12 @@ def test_a_leg_that_falls_silent_and_an_engine_that_does_too() -> None:
     play = Player(rules(leg(silence=600.0)))
     play.tick(a=view(BUSY))
     play.ticks(300)
-    assert known(play)["the state file goes on changing"][0] == "waited 5 min of 10 min"
+    assert known(play)["the state file changes within the silence budget"][0] == "waited 5 min of 10 min"
     play.engine = EngineBlind("refused", "connection refused")
     play.ticks(300)
     found = known(play)
-    assert found["the engine answers, or the leg moves"][0] == "waited 4 min 30 s of 20 min"
-    assert found["the state file goes on changing"][0] == "waited 5 min of 10 min", "blind time is not charged"
+    assert found["the engine answers or the leg moves within the outage budget"][0] == "waited 4 min 30 s of 20 min"
+    assert found["the state file changes within the silence budget"][0] == "waited 5 min of 10 min", "blind time is not charged"
     assert found["workload a is not over"] == ("Running", True, 300), "its word is as old as its last answer"
 
 

@@ -55,12 +55,12 @@ def test_a_failure_as_a_derivation() -> None:
     [
         (view(GOOD), "all criteria met"),
         (view(BUSY, incarnations=("i1", "i2")), "one start"),
-        (view(StateView("torn", "x")), "a readable state file"),
+        (view(StateView("torn", "x")), "readable within the evidence budget"),
         (
             view(BUSY, result=result(outcome="failed", reason=Reason.SETUP_STALLED)),
             "leg.json says that the leg finished",
         ),
-        (view(BUSY, result=result()), "a finished state file, read again after the end"),
+        (view(BUSY, result=result()), "finished within the evidence budget after the end"),
     ],
 )
 def test_each_verdict_names_the_rule_that_decided(seen: Any, decides: str) -> None:
