@@ -41,6 +41,7 @@ COMMANDS: dict[str, Entry] = {
     "retry": Entry("retry", "Another attempt of a run: only what did not pass."),
     "status": Entry("status", "Show a run's legs, workloads and decision."),
     "explain": Entry("explain", "Show how a leg's verdict came about."),
+    "report": Entry("report", "Show what a run came to; as a page with --html."),
     "replay": Entry("replay", "Judge a run's recorded observations again, with today's rules."),
     "logs": Entry("logs", "Show a leg's log, transcript or journal, also while it runs."),
     "keep": Entry("keep", "Keep a leg's workload for a while, for a look inside."),

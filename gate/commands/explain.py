@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gate.commands.options import CONFIG, Config, Json, Root, RunOption
+from gate.commands.selecting import attempt_of
 from gate.commands.standing import Standing, standing_of
 from gate.commands.telling import tell_json
 from gate.commands.where import Where, where
@@ -20,7 +21,6 @@ from gate.machines.gate_sofar import so_far
 from gate.machines.rows import row_json, rows
 from gate.report.explain import explain_json, explain_text, undecided_json, undecided_text
 from gate.rundir.formats import Attempt
-from gate.rundir.run import Run
 
 Number = Annotated[
     int | None,
@@ -43,7 +43,7 @@ def command(
 
 async def _explain(place: Where, run_id: str | None, number: int | None, leg: str, json: bool) -> None:
     run = (await place.find(run_id)).open()
-    attempt = await _attempt(run, number)
+    attempt = await attempt_of(run, number)
     _check(attempt, leg)
     found = await standing_of(run, attempt)
     verdict = found.verdicts.get(leg)
@@ -52,16 +52,6 @@ async def _explain(place: Where, run_id: str | None, number: int | None, leg: st
         tell_json(body)
         return
     Console(markup=False, highlight=False, emoji=False).print(text, end="", soft_wrap=True)
-
-
-async def _attempt(run: Run, number: int | None) -> Attempt:
-    if number is None:
-        return await run.latest_attempt()
-    attempt = await run.attempt(number)
-    if attempt is None:
-        numbers = ", ".join(map(str, await run.attempt_numbers()))
-        raise UsageError(f"--attempt {number}: the run has no such attempt", hint=f"There are: {numbers}.")
-    return attempt
 
 
 def _check(attempt: Attempt, leg: str) -> None:

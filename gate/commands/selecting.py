@@ -29,3 +29,14 @@ async def choose(run: Run, attempt: Attempt, leg: str) -> Chosen:
     workload = next(one.id for one in attempt.plan.workloads if leg in one.legs)
     tag = attempt.carried.get(leg) or attempt.adopted.get(workload) or attempt.tag
     return Chosen(leg, tag, workload, (await run.entries(tag)).get(workload))
+
+
+async def attempt_of(run: Run, number: int | None) -> Attempt:
+    """The attempt of that number, or the latest. Raises UsageError, which lists what there is."""
+    if number is None:
+        return await run.latest_attempt()
+    attempt = await run.attempt(number)
+    if attempt is None:
+        numbers = ", ".join(map(str, await run.attempt_numbers()))
+        raise UsageError(f"--attempt {number}: the run has no such attempt", hint=f"There are: {numbers}.")
+    return attempt

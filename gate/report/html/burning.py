@@ -2,67 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from gate.machines.gate_state import WorkloadState
-from gate.plan.model import Plan
 from gate.reap.remaining import removal
 from gate.report.html.page import Burning
 from gate.report.text import stamp
-from gate.rundir.formats import Kept, WorkloadEntry
+from gate.rundir.formats import Attempt, Kept, WorkloadEntry
 from gate.rundir.notes import create_problem
+from gate.rundir.run import Run
 
 
-def burning_of(
-    plan: Plan,
-    run: str,
-    entries: Sequence[WorkloadEntry],
-    kept: Sequence[Kept],
-    states: Mapping[tuple[str, str], WorkloadState],
-    *,
-    begin: float,
-    now: float,
-    decided: bool,
-) -> tuple[Burning, ...]:
-    """Workloads that were not seen gone, those that end last first. `states`: (tag, id) to what the poller saw.
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What a poller has seen of an undecided attempt: (tag, workload) to its state, the first poll at `begin`."""
 
-    `begin` is the wall time of the first poll, `now` the wall time at which somebody asks.
+    begin: float
+    states: Mapping[tuple[str, str], WorkloadState] = field(default_factory=dict)
+
+
+async def burning_of(run: Run, attempt: Attempt, now: float, watched: Watched | None) -> tuple[Burning, ...]:
+    """Workloads of the run that were not seen gone, earlier attempts' too; those without an end first, then by end.
+
+    `now` is wall time, Unix seconds; `watched` None: the attempt is decided, and whatever has no lease should be gone.
+    Raises StoreError, and DocumentError for an entry that cannot be read.
     """
-    leases = {(lease.tag, lease.workload): lease for lease in kept}
     found: list[Burning] = []
-    for entry in entries:
-        if entry.stage == "seen_gone" or create_problem(entry)[0] == "refused":
-            continue
-        state = states.get((entry.tag, entry.id))
-        if state is not None and state.over and not decided:
-            continue  # it has ended; that it is cleared away is seen to at the end
-        found.append(_one(plan, run, entry, leases.get((entry.tag, entry.id)), state, begin, now, decided=decided))
+    for tag in dict.fromkeys(key.split("/")[2] for key in await run.store.list("gate/workloads")):
+        leases = await run.kept(tag)
+        for entry in (await run.entries(tag)).values():
+            state = watched.states.get((tag, entry.id)) if watched is not None else None
+            ended = state is not None and state.over  # that it is cleared away is seen to at the end
+            if entry.stage == "seen_gone" or create_problem(entry)[0] == "refused" or ended:
+                continue
+            found.append(_one(attempt, entry, leases.get(entry.id), watched, state, now))
     return tuple(sorted(found, key=lambda each: (-(each.until or float("inf")), each.workload)))
 
 
 def _one(
-    plan: Plan,
-    run: str,
+    attempt: Attempt,
     entry: WorkloadEntry,
     lease: Kept | None,
+    watched: Watched | None,
     state: WorkloadState | None,
-    begin: float,
     now: float,
-    *,
-    decided: bool,
 ) -> Burning:
-    planned = next((each for each in plan.workloads if each.id == entry.id), None)
-    gpus = planned.resources.gpus if planned is not None else 0
-    single = f"gate stop {entry.legs[0]} --run {run}" if len(entry.legs) == 1 else f"gate stop --run {run}"
+    planned = next((each for each in attempt.plan.workloads if each.id == entry.id), None)
+
+    def made(why: str, until: float | None, stop: str, *, kept: bool = False) -> Burning:
+        gpus = planned.resources.gpus if planned is not None else 0
+        return Burning(entry.id, entry.legs, gpus, why, until, stop, kept, entry.tag, entry.engine_id)
+
+    run = attempt.run
+    stop = f"gate stop {entry.legs[0]} --run {run}" if len(entry.legs) == 1 else f"gate stop --run {run}"
     if lease is not None and lease.until > now:
-        return Burning(entry.id, entry.legs, gpus, lease.why, lease.until, single, kept=True)
-    if not decided and state is not None:
-        since = state.running_boot
-        until = begin + since + planned.timeout if since is not None and planned is not None else None
-        why = "running until its legs are judged" if since is not None else "queued"
-        return Burning(entry.id, entry.legs, gpus, why, until, single)
+        return made(lease.why, lease.until, stop, kept=True)
+    if watched is not None and state is not None:
+        if state.running_boot is None:
+            return made("queued", None, stop)
+        until = watched.begin + state.running_boot + state.rules.timeout
+        return made("running until all of its legs are judged", until, stop)
     ended = f"its lease ended {stamp(lease.until)}, and it was" if lease is not None else "it was"
-    unknown = f"nobody knows whether it was created, and {ended}" if entry.engine_id is None else ended
-    return Burning(
-        entry.id, entry.legs, gpus, f"{unknown} not seen gone", None, removal(plan.engine.kind, run, entry.engine_id)
-    )
+    unclear = "nobody knows whether it was created, and " if entry.engine_id is None else ""
+    return made(f"{unclear}{ended} not seen gone", None, removal(attempt.plan.engine.kind, run, entry.engine_id))

@@ -6,6 +6,7 @@ what both know of bounds the offset from both sides. Only where the wall clocks 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -39,5 +40,5 @@ def place(story: Story, begin: float, signs: Iterable[Sign]) -> Placed:
     lower = min(lower, upper)
     if lower - TOLERANCE <= stated <= upper + TOLERANCE:
         return Placed(stated)
-    offset = upper if stated > upper else lower
+    offset = upper if math.isinf(lower) else (lower + upper) / 2
     return Placed(offset, stated - offset)

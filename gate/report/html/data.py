@@ -8,11 +8,10 @@ from rich.text import Text
 
 from gate.documents import Json
 from gate.report.board_frame import state_of
-from gate.report.explain import explain_text, rules_text
+from gate.report.explain import explain_text, undecided_text
 from gate.report.html.page import Lane, Page, Rung, Turn
 from gate.report.html.texts import pieces
 from gate.report.html.words import glyph, rank
-from gate.report.text import plain
 
 
 def data(page: Page) -> Json:
@@ -29,11 +28,11 @@ def data(page: Page) -> Json:
         "rungs": [_rung(rung) for rung in page.rungs],
         "moments": [[_round(each.at), each.text] for each in page.moments],
         "worst": order,
-        "legs": [_leg(lane) for lane in lanes],
+        "legs": [_leg(lane, page.observed) for lane in lanes],
     }
 
 
-def _leg(lane: Lane) -> Json:
+def _leg(lane: Lane, observed: float | None) -> Json:
     row, verdict = lane.row, lane.verdict
     word = state_of(row)
     found: dict[str, Json] = {
@@ -56,7 +55,7 @@ def _leg(lane: Lane) -> Json:
         "counts": [row.turns, row.resumes, row.recaps, row.redrives],
         "cost": row.cost_usd,
         "fields": [list(pair) for pair in row.fields],
-        "explain": pieces(_explained(lane)),
+        "explain": pieces(_explained(lane, observed)),
     }
     return found | {key: value for key, value in _seldom(lane).items() if value}
 
@@ -74,12 +73,11 @@ def _seldom(lane: Lane) -> dict[str, Json]:
     }
 
 
-def _explained(lane: Lane) -> Text:
+def _explained(lane: Lane, observed: float | None) -> Text:
     """The text of `gate explain`."""
     if lane.verdict is not None:
         return explain_text(lane.verdict)
-    text = Text(f"{plain(lane.row.leg)} is not judged yet: {lane.row.phase}\n  {plain(lane.sentence)}\n\n")
-    return text.append_text(rules_text(lane.rules))
+    return undecided_text(lane.row.leg, lane.row.phase, lane.sentence, lane.rules, observed)
 
 
 def _turn(turn: Turn) -> Sequence[Json]:

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gate.machines import gate
 from gate.machines.clock import Now
-from gate.machines.gate_state import GateState, WorkloadState
 from gate.machines.observations import VerdictsFound
 from gate.machines.rows import rows
 from gate.machines.verdict import Reason
 from gate.poll import journal
 from gate.poll.rules import rules_of
 from gate.report.decision import next_commands
-from gate.report.html.burning import burning_of
+from gate.report.html.burning import Watched, burning_of
 from gate.report.html.eta import eta_of
 from gate.report.html.history import History, history_of
 from gate.report.html.lanes import lane_of, wants_log
-from gate.report.html.page import Burning, Lane, Moment, Page
+from gate.report.html.page import Lane, Moment, Page
 from gate.report.html.records import Records, Wanted
 from gate.report.html.rungs import gate_rungs
 from gate.report.text import plain
 from gate.rundir import layout, lease
-from gate.rundir.formats import Attempt, Decision, Kept, Lease, WorkloadEntry
+from gate.rundir.formats import Attempt, Decision, Lease
 from gate.rundir.run import Run
 
 
 async def page_of(run: Run, attempt: Attempt, records: Records, *, written: float) -> Page:
     """The page of `attempt` as it stands; `written` is the wall time now, in Unix seconds.
+
+    Works on any store: a simulation's run directory in memory gives the page of a simulation with `simulated`.
 
     Raises StoreError, and DocumentError for a record of gate's own that cannot be read.
     """
@@ -53,12 +55,17 @@ async def page_of(run: Run, attempt: Attempt, records: Records, *, written: floa
         rungs=gate_rungs(plan, elapsed, history.blind, decided=decision is not None, hit=_by_deadline(decision)),
         blind=tuple(sorted(history.blind, key=lambda each: each.begin)),
         moments=(*history.moments, *_closing(decision)),
-        burning=await _burning(run, attempt, history, written, decided=decision is not None),
+        burning=await burning_of(run, attempt, written, _watched_by(attempt, history) if decision is None else None),
         next=_next(attempt, decision, holder),
         eta=eta_of(plan, lanes, elapsed) if decision is None else None,
         poller=_watched(holder) if decision is None else "",
         facts=_ci(attempt.ci),
     )
+
+
+def simulated(page: Page, facts: tuple[tuple[str, str], ...], again: tuple[str, ...]) -> Page:
+    """The page of a gate that was only played: `facts` (seed, scenario) of its identity, `again` to be typed next."""
+    return replace(page, kind="simulation", facts=facts, next=again, poller="", burning=())
 
 
 async def _history(run: Run, attempt: Attempt) -> History:
@@ -93,23 +100,11 @@ async def _lanes(attempt: Attempt, history: History, records: Records) -> tuple[
     )
 
 
-async def _burning(
-    run: Run, attempt: Attempt, history: History, written: float, *, decided: bool
-) -> tuple[Burning, ...]:
-    entries: list[WorkloadEntry] = []
-    kept: list[Kept] = []
-    # Also of earlier attempts: what they left is nobody else's to show.
-    for tag in dict.fromkeys(key.split("/")[2] for key in await run.store.list("gate/workloads")):
-        entries += (await run.entries(tag)).values()
-        kept += (await run.kept(tag)).values()
-    states = _states(attempt, history.state)
-    return burning_of(
-        attempt.plan, attempt.run, entries, kept, states, begin=history.begin, now=written, decided=decided
+def _watched_by(attempt: Attempt, history: History) -> Watched:
+    states = history.state.workloads
+    return Watched(
+        history.begin, {(attempt.adopted.get(name, attempt.tag), name): each for name, each in states.items()}
     )
-
-
-def _states(attempt: Attempt, state: GateState) -> Mapping[tuple[str, str], WorkloadState]:
-    return {(attempt.adopted.get(name, attempt.tag), name): each for name, each in state.workloads.items()}
 
 
 def _next(attempt: Attempt, decision: Decision | None, holder: Lease | None) -> tuple[str, ...]:

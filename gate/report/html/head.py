@@ -15,6 +15,8 @@ from gate.rundir.formats import Manifest
 
 LISTED = 8
 """Blocking legs that are listed one by one; beyond that they are grouped by reason."""
+INFORMING = 3
+"""The same for legs that never change the decision."""
 NAMED = 6
 
 View = dict[str, Any]
@@ -30,6 +32,7 @@ def head(page: Page) -> View:
     said = headline(page)
     blocking = [lane for lane in page.lanes if lane.row.blocking]
     lost = sorted((lane for lane in blocking if not _passed(lane)), key=rank)
+    informing = sorted((lane for lane in page.lanes if _informs(lane)), key=rank)
     return {
         "word": said.word,
         "glyph": said.glyph,
@@ -51,7 +54,8 @@ def head(page: Page) -> View:
         "blocking_passed": len(blocking) - len(lost),
         "legs": [_leg(lane) for lane in lost] if len(lost) <= LISTED else [],
         "groups": _groups(lost) if len(lost) > LISTED else [],
-        "informing": [_leg(lane) for lane in sorted(page.lanes, key=rank) if _informs(lane)][:LISTED],
+        "informing": [_leg(lane) for lane in informing] if len(informing) <= INFORMING else [],
+        "informing_groups": _groups(informing) if len(informing) > INFORMING else [],
         "burning": _burning(page.burning),
         "gpus": sum(each.gpus for each in page.burning),
         "next": list(page.next),
@@ -161,10 +165,10 @@ def _fact(label: str, value: str, *, note: str = "", title: str = "") -> View:
 
 
 def _burning(burning: Sequence[Burning]) -> list[View]:
-    """Workloads that burn for the same reason, until about the same time, together."""
+    """Workloads that burn for the same reason together; kept ones where they end in the same minute."""
     found: dict[tuple[str, bool, int | None], list[Burning]] = {}
     for each in burning:
-        minute = None if each.until is None else int(each.until // 60)
+        minute = int(each.until // 60) if each.kept and each.until is not None else None
         found.setdefault((each.why, each.kept, minute), []).append(each)
     return [_fire(members) for members in found.values()]
 

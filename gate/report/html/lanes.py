@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gate.machines.duration import spell
-from gate.machines.gate_derive import evidence_rules
+from gate.machines.gate_sofar import so_far
 from gate.machines.rows import LegRow
 from gate.machines.verdict import Outcome, Verdict
 from gate.plan.model import LegPlan, Plan, WorkloadPlan
@@ -52,8 +52,7 @@ def lane_of(
     ended = next((span.begin for span in spans if span.kind == "read"), None)
     gaps = gaps_of(wrote, now if ended is None else ended, going=end is None and ended is None)
     judging = state.reading.words if verdict is None else ""
-    seen = history.state.workloads.get(workload.id)
-    rules = evidence_rules(state, seen) if verdict is None and seen is not None else ()
+    rules = so_far(history.state, leg.id, history.now) if verdict is None else ()
     result = state.view.result if state.view is not None else None
     return Lane(
         row=row,
@@ -108,16 +107,18 @@ def _put(own: _Own, story: Story, history: History, signs: Sequence[Sign], now: 
         own.remarks.append(
             f"the workload's clock is about {spell(abs(placed.skew))} {ahead} the poller's; its times are shifted by it"
         )
-    own.changes += [Change(offset + at, phase) for phase, at in story.phases]
-    if story.ended is not None:
+    # The page tells of the last observation: what the leg did since is not mixed in.
+    own.changes += [Change(offset + at, phase) for phase, at in story.phases if offset + at <= now]
+    if story.ended is not None and offset + story.ended <= now:
         own.changes.append(Change(offset + story.ended, "read"))
     own.writes += [offset + at for at in story.writes]
     own.notes += [Moment(offset + at, text) for at, text in story.notes if offset + at <= now]
     own.version = story.version or own.version
     for turn in story.turns:
         if offset + turn.begin <= now:
-            end = None if turn.end is None else min(now, offset + turn.end)
-            end = offset + story.ended if end is None and story.ended is not None else end
+            last = story.ended if turn.end is None else turn.end
+            known = last is not None and offset + last <= now
+            end = offset + last if known and last is not None else None
             own.turns.append(
                 Turn(
                     turn.ordinal,
@@ -125,8 +126,8 @@ def _put(own: _Own, story: Story, history: History, signs: Sequence[Sign], now: 
                     turn.how,
                     offset + turn.begin,
                     end,
-                    turn.outcome,
-                    turn.said,
+                    turn.outcome if known else "",
+                    turn.said if known else "",
                     turn.budget,
                     turn.cost_usd,
                 )

@@ -107,6 +107,9 @@ class Burning:
     """The command that ends it."""
     kept: bool = False
     """On purpose, with an end date."""
+    tag: str = ""
+    engine_id: str | None = None
+    """How the engine calls it; None: nobody knows whether it was created."""
 
 
 @dataclass(frozen=True, slots=True)

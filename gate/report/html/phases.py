@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,9 @@ OWN = ("prepare", "setup", "launch", "run")
 """Phases that the leg itself tells of."""
 GAPS = 8
 SHARE = 0.03
-"""A gap is shown from this share of the time in which the state file was written."""
+"""A gap is shown from this share of the time in which the state file was written,"""
+USUAL = 2.0
+"""and from so many times the leg's usual one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,12 @@ def _closed(found: Sequence[tuple[SpanKind, float]], end: float | None) -> Itera
 
 
 def gaps_of(writes: Sequence[float], end: float, *, going: bool) -> tuple[Gap, ...]:
-    """The longest times between two writes, and since the last one until `end`, in order."""
+    """The times between two writes, and since the last one until `end`, that are long for this leg; in order."""
     if not writes:
         return ()
     stops = [*writes[1:], end]
-    least = max(1.0, SHARE * (end - writes[0]))
+    usual = statistics.median(stop - begin for begin, stop in zip(writes, stops, strict=True))
+    least = max(1.0, SHARE * (end - writes[0]), USUAL * usual if len(writes) > 1 else 0.0)
     pairs = [(begin, stop) for begin, stop in zip(writes, stops, strict=True) if stop - begin >= least]
     longest = sorted(sorted(pairs, key=lambda pair: pair[0] - pair[1])[:GAPS])
     return tuple(Gap(begin, None if going and stop == end else stop) for begin, stop in longest)

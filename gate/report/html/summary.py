@@ -63,7 +63,7 @@ def tightest(page: Page) -> tuple[str, Rung] | None:
         (1.0 if rung.hit else rung.used / rung.budget, lane.row.leg, rung)
         for lane in page.lanes
         for rung in lane.rungs
-        if rung.used is not None and (rung.hit or rung.name not in ("workload time-out", "turn"))
+        if rung.used is not None and rung.name != "turn" and (rung.hit or rung.name != "workload time-out")
     ]
     worst = max(found, key=lambda each: each[0], default=None)
     return None if worst is None else (worst[1], worst[2])

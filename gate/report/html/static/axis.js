@@ -14,7 +14,7 @@ function extent() {
     }
   }
   const room = (shown - first) * 0.01;
-  return [first - (first < 0 ? room : 0), shown + Math.max(room, (last - first) * 0.07)];
+  return [first - (first < 0 ? room : 0), shown + Math.max(room, (last - first) * 0.1)];
 }
 
 const [from, to] = extent();

@@ -6,9 +6,10 @@ const axis = { place: make("div", "ticks"), lines: [] };
 
 function subtitle(leg) {
   const parts = [leg.state.replace("_", " ")];
+  if (chart.classList.contains("dense")) return leg.took === null ? leg.state : short(leg.took);
   if (leg.took !== null) parts[0] += leg.at === null ? ` for ${short(leg.took)}` : ` in ${short(leg.took)}`;
   const rung = tightest(leg);
-  if (rung && !chart.classList.contains("dense")) parts.push(slack(rung));
+  if (rung) parts.push(slack(rung));
   return parts.join(" · ");
 }
 
@@ -113,7 +114,7 @@ function zoom(factor) {
 
 function drawChart() {
   chart.classList.toggle("dense", legs.length > 40);
-  const corner = put(make("div"), make("div", "", `${legs.length} leg${legs.length === 1 ? "" : "s"}`), make("div", "", "since the first poll, and UTC"));
+  const corner = put(make("div"), make("div", "", `${legs.length} leg${legs.length === 1 ? "" : "s"}`), make("div", "hint", "since the first poll, and UTC"));
   put(chart, put(make("div", "axis"), corner, axis.place), make("div", ""));
   chart.lastChild.id = "rows";
   legs.forEach((leg, index) => chart.lastChild.append(makeRow(leg, index)));

@@ -24,7 +24,13 @@ function commandLine(text) {
 
 function explanation(leg) {
   const text = make("pre", "explain");
-  for (const [classes, piece] of leg.explain) text.append(make("span", classes, piece));
+  let line = put(text, make("span", "line")).lastChild;
+  for (const [classes, piece] of leg.explain) {
+    piece.split("\n").forEach((part, index) => {
+      if (index) line = put(text, make("span", "line")).lastChild;
+      if (part) line.append(make("span", classes, part));
+    });
+  }
   return text;
 }
 
@@ -63,7 +69,8 @@ function facts(leg) {
   add("counts as", leg.blocking ? "blocking" : "informing: it never changes the decision");
   for (const [key, value] of leg.fields) add(key, value);
   const [turns, resumes, recaps, redrives] = leg.counts;
-  if (turns) add("turns", `${turns}, of which resumes ${resumes}, recaps ${recaps}; asked to go on ${redrives} times`);
+  const again = [[resumes, "resumed"], [recaps, "begun afresh with a recap"], [redrives, "to go on"]].filter(([count]) => count);
+  if (turns) add("turns", [String(turns), ...again.map(([count, words]) => `${count} ${words}`)].join(", "));
   if (leg.cost) add("cost", `$${leg.cost.toFixed(2)}`);
   add("agent", leg.agent);
   add("starts", (leg.starts || []).join(", "));
@@ -87,6 +94,9 @@ function drawDetail(place, leg) {
   if (leg.moments) left.append(block("On the way", cells(["at", ""], leg.moments.map(([at, text]) => [signed(at), make("span", "", text)]))));
   if (!data.simulated) left.append(block("Look further", commandLine(`gate explain ${leg.name} --run ${data.run}`), commandLine(`gate logs ${leg.name} --run ${data.run}`)));
   put(place, left, right);
-  if (leg.turns.length) place.append(put(block("Turns", turnTable(leg)), null)), place.lastChild.classList.add("full");
-  if (leg.log) { place.append(block("The end of its transcript", make("pre", "log", leg.log))); place.lastChild.classList.add("full"); }
+  const below = [];
+  if (leg.turns.length) below.push(block("Turns", turnTable(leg)));
+  if (leg.log) below.push(block("The end of its transcript", make("pre", "log", leg.log)));
+  for (const each of below) each.classList.add("full");
+  put(place, ...below);
 }

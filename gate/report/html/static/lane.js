@@ -5,7 +5,7 @@ function tightest(leg) {
   let found = null, most = -1;
   for (const rung of leg.rungs) {
     const [name, budget, , used, hit] = rung;
-    if (used === null || (!hit && (name === "turn" || name === "workload time-out"))) continue;
+    if (used === null || name === "turn" || (!hit && name === "workload time-out")) continue;
     const share = hit ? 2 : used / budget;
     if (share > most) { most = share; found = rung; }
   }
@@ -43,23 +43,33 @@ function turnMark([ordinal, kind, how, begin, end, outcome, said]) {
   return mark;
 }
 
-function rungMarks(leg, rung) {
-  const [name, budget, begin, used, hit] = rung;
-  if (begin === null || !["queue", "set-up", "task", "workload time-out", "silence", "stall"].includes(name)) return [];
-  const at = begin + budget;
-  if (at < from || (at > to && !hit)) return [];
-  const mark = make("i", `deadline${hit ? " hit" : ""}`);
-  mark.style.left = percent(at);
-  mark.dataset.tip = `${slack(rung)}\ndeadline ${signed(at)} · ${utc(at)} UTC`;
-  const line = used !== null && used < budget ? between(make("i", "slack"), begin + used, at) : null;
-  return [line, mark];
+const DRAWN = new Set(["queue", "set-up", "task", "workload time-out", "silence", "stall"]);
+
+function rungMarks(leg) {
+  const marks = [];
+  let ends = null, last = null; // one line of slack, to the last deadline that is in sight
+  for (const rung of leg.rungs) {
+    const [name, budget, begin, used, hit] = rung;
+    const at = begin + budget;
+    if (begin === null || !DRAWN.has(name) || at < from || (at > to && !hit)) continue;
+    const mark = make("i", `deadline${hit ? " hit" : ""}`);
+    mark.style.left = percent(at);
+    mark.dataset.tip = `${slack(rung)}\ndeadline ${signed(at)} · ${utc(at)} UTC`;
+    marks.push(mark);
+    if (used !== null && used < budget && (name === "task" || name === "workload time-out")) {
+      ends = begin + used;
+      last = Math.max(last, at);
+    }
+  }
+  if (last !== null && last > ends) marks.unshift(between(make("i", "slack"), ends, last));
+  return marks;
 }
 
-function flag(leg) {
+function flag(leg, wide) {
   if (leg.at === null || leg.carried) return null;
   const mark = make("i", `flag state-${leg.state}`, `${leg.glyph} ${leg.outcome.replace("_", " ")}`);
   mark.style.left = percent(leg.at);
-  if ((leg.at - from) / (to - from) > 0.86) mark.classList.add("left");
+  if (wide * (1 - (leg.at - from) / (to - from)) < 85) mark.classList.add("left");
   mark.dataset.tip = `${leg.outcome} after ${short(leg.at)}\n${leg.sentence}`;
   return mark;
 }
@@ -80,11 +90,11 @@ function drawLane(track, leg, lines) {
   }
   for (const [, begin, end] of data.blind) track.append(between(make("i", "unseen"), begin, ending(end)));
   for (const turn of leg.turns) track.append(turnMark(turn));
-  for (const rung of leg.rungs) put(track, ...rungMarks(leg, rung));
+  put(track, ...rungMarks(leg));
   if (data.running) {
     const now = make("i", "now");
     now.style.left = percent(data.elapsed);
     track.append(now);
   }
-  return put(track, flag(leg));
+  return put(track, flag(leg, track.clientWidth));
 }

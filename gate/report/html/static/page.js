@@ -2,9 +2,9 @@
 function drawLegend() {
   const legend = byId("legend");
   for (const kind of Object.keys(WORDS)) put(legend, put(make("li"), make("i", `k-${kind}`), make("span", "", WORDS[kind])));
-  put(legend, put(make("li"), make("i", "turn-sample"), make("span", "", "above: turns (edge: resumed; amber: ended badly)")));
-  put(legend, put(make("li"), make("span", "", "┊┊ within: state file not written · below: deadlines, dotted: slack · hatched across: not seen")));
-  legend.querySelector(".turn-sample").parentElement.firstChild.remove();
+  for (const [sign, words] of [["turn-sample", "turn"], ["turn-sample resumes", "resumed"], ["turn-sample bad", "ended badly"], ["gap-sample", "state file not written"], ["rung-sample", "deadline, and slack"], ["unseen-sample", "not seen"]]) {
+    put(legend, put(make("li"), make("i", sign), make("span", "", words)));
+  }
   legend.hidden = false;
 }
 
