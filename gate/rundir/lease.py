@@ -119,6 +119,7 @@ class Holding:
         self.mine = mine
         self._deposed: set[str] = set()
         self._lost: RunHeld | None = None
+        self._written = b""
 
     async def acquire(self, clock: Clock, *, take_over: bool, waiting: Callable[[Lease, float], None]) -> None:
         """Hold the lease, or raise RunHeld: it is alive, or somebody else was faster.
@@ -172,9 +173,10 @@ class Holding:
             if not await self._store.create(layout.LEASE, self._bytes()):
                 await self.check()
             return
-        found = documents.load(Lease, raw, layout.LEASE)
-        if found.holder != self.mine.holder and found.holder not in self._deposed:
-            self._lose(found)
+        if raw != self._written:  # every tick renews: what we wrote ourselves need not be decoded
+            found = documents.load(Lease, raw, layout.LEASE)
+            if found.holder != self.mine.holder and found.holder not in self._deposed:
+                self._lose(found)
         self.mine = dataclasses.replace(self.mine, counter=self.mine.counter + 1)
         await self._store.replace(layout.LEASE, self._bytes())
 
@@ -203,7 +205,8 @@ class Holding:
             raise self._lost
 
     def _bytes(self) -> bytes:
-        return documents.dump(self.mine)
+        self._written = documents.dump_line(self.mine)
+        return self._written
 
 
 def fresh(holder: str, host: str, pid: int, command: str, period: float, since: float) -> Lease:
