@@ -64,13 +64,16 @@ def rows() -> Iterator[Row]:
             f"and {theirs * 1000:.0f} ms ({theirs / ours:.0f} times as much)",
         )
         memory = product(url, 8, MANY_TICKS, move=False)[1]
-        yield Row("poll: memory", max(memory), 80, "MiB", f"resident, the highest of eleven over {MANY_TICKS:,} ticks")
         yield Row(
-            "poll: memory is flat",
-            memory[-1] - memory[1],
-            1,
-            "MiB more",
-            f"between tick {MANY_TICKS // 10:,} and tick {MANY_TICKS:,}: {memory[1]:.1f} and {memory[-1]:.1f} MiB",
+            "poll, 8 legs: memory", max(memory), 80, "MiB", f"resident, the highest of eleven over {MANY_TICKS:,} ticks"
+        )
+        later = max(memory[2:])
+        yield Row(
+            "poll, 8 legs: memory is flat",
+            later / memory[1],
+            1.05,
+            "times",
+            f"the highest later against tick {MANY_TICKS // 10:,}: {later:.1f} and {memory[1]:.1f} MiB",
         )
     with engine_server(names(1000)) as url:
         still = statistics.median(product(url, 1000, 20, move=False)[0] for _ in range(RUNS))

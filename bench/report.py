@@ -27,8 +27,8 @@ Written by `make bench`, all of it in one run: medians and ratios, never single 
 def write(rows: Sequence[Row]) -> Path:
     """Write the report and return where it is."""
     lines = [
-        f"| {row.what} | {_number(row.measured)} {row.unit} | {_number(row.limit)} {row.unit} "
-        f"| {'yes' if row.kept else '**no**'} | {row.how} |"
+        f"| {_cell(row.what)} | {_number(row.measured)} {row.unit} | {_number(row.limit)} {row.unit} "
+        f"| {'yes' if row.kept else '**no**'} | {_cell(row.how)} |"
         for row in rows
     ]
     TARGET.write_text(HEAD.format(machine=machine()) + "\n".join(lines) + "\n")
@@ -46,6 +46,11 @@ def machine() -> str:
 
 def _first_line(command: Sequence[str]) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
+def _cell(text: str) -> str:
+    """A bar ends a cell of a table, within code too."""
+    return text.replace("|", "\\|")
 
 
 def _number(value: float) -> str:
