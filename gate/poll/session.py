@@ -156,6 +156,9 @@ class Session:
             self.trouble = error.message
             return False
         self.trouble = ""
+        if self._unwritten and self.state.decision is not None:
+            # Nothing is observed any more that would take it along: what decided belongs beside what was decided.
+            await self._append()
         await self._stand(await self._write(tuple(self._verdicts.values())))
         return not self._verdicts
 

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from gate import documents
-from gate.errors import DocumentError, UsageError
+from gate.errors import DocumentError, StoreError, StoreFull, StoreUnavailable, UsageError
 from gate.machines.gate_derive import judged
 from gate.machines.gate_state import Ages, Finding, LegState
 from gate.machines.verdict import Outcome, Reason, Verdict
@@ -20,6 +20,7 @@ from gate.rundir.formats import Decision
 from gate.rundir.run import Run
 from gate.simulate.store import MemoryStore
 from tests.dispatch.plans import plan
+from tests.poll.test_driver import Failing, setter
 from tests.poll.worlds import TAG, Scene, attempt_of, play, virtual
 
 JOURNAL = layout.observations(TAG)
@@ -231,6 +232,31 @@ def test_a_decision_that_differs() -> None:
         decision = documents.load(Decision, bytes(scene.disk.files[key]), key)
         scene.disk.write(key, documents.dump(replace(decision, word="GO", exit_code=0)))
         assert (await replayed(scene)).decision_differs == ("word", "exit code")
+
+    in_virtual_time(main)
+
+
+@pytest.mark.parametrize("error", [StoreFull, StoreUnavailable])
+def test_what_decided_while_nothing_could_be_written_is_recorded_beside_its_verdict(error: type[StoreError]) -> None:
+    """A disk that was full at the deciding tick had left the verdicts without the observations that led to them."""
+
+    async def main() -> None:
+        scene = await scene_of()
+        store = Failing(MemoryStore(scene.disk), error)
+        script = [
+            (5.0, setter(store, True)),
+            (6.0, lambda: scene.finish("a")),
+            (7.0, lambda: scene.finish("b")),
+            (40.0, setter(store, False)),
+        ]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(play, script)
+            world = scene.world(store=store)
+            assert (await poll(world, scene.attempt)).exit_code == 0
+            tasks.cancel_scope.cancel()
+        found = await replayed(scene)
+        assert found.agrees
+        assert {each.replayed is not None for each in found.legs} == {True}
 
     in_virtual_time(main)
 
