@@ -59,11 +59,11 @@ unit: $(DEV) claude
 	@$(call within,unit) $(BIN)/pytest -n $(WORKERS) --durations 10 -m 'not slow and not engines'
 
 .PHONY: test-slow
-test-slow: $(DEV) claude ## the tests that take longer
+test-slow: $(DEV) claude browser ## the tests that take longer
 	@$(call within,slow) $(BIN)/pytest -n $(WORKERS) -m 'slow and not engines'
 
 .PHONY: bench
-bench: $(DEV) ## measure what the project promises and write bench/README.md (needs curl, jq and strace)
+bench: $(DEV) browser ## measure what the project promises and write bench/README.md (needs curl, jq and strace)
 	$(BIN)/python -m bench
 
 .PHONY: wheel
@@ -74,6 +74,10 @@ wheel: $(RUN) ## build the wheel into dist/
 .PHONY: claude
 claude: $(DEV) ## the pinned Claude CLI, from npm into .cache/
 	@$(BIN)/python -m tests.tools.claude_cli
+
+.PHONY: browser
+browser: $(DEV) ## headless Chromium, by apt-get where root is missing it
+	@$(BIN)/python -m tests.browser.install
 
 # pip in hash-checking mode takes nothing that is not in the lock. The stamp is the last act: an interrupted
 # installation starts again.
