@@ -24,7 +24,7 @@ from gate.dispatch.runid import run_id
 from gate.dispatch.staging import FileStaging
 from gate.dispatch.twin import refuse, twins
 from gate.dispatch.world import DispatchWorld, Order
-from gate.engines import KINDS, capabilities_of
+from gate.engines import KINDS, capabilities_of, check_fit
 from gate.plan.capabilities import check_capabilities
 from gate.plan.model import ArtifactPlan, Plan
 from gate.plan.resolve import Choice, resolve
@@ -69,6 +69,8 @@ class Ready:
     run: str
     path: Path
     reused: Reused | None
+    made: bool = False
+    """The run's id is a new one, and nobody has been told it."""
 
 
 async def prepare(wanted: Wanted) -> Ready:
@@ -84,16 +86,17 @@ async def prepare(wanted: Wanted) -> Ready:
     plan = _overridden(resolved.plan, wanted)
     known = {kind: capabilities_of(kind) for kind in KINDS}
     check_capabilities(plan, capabilities_of(plan.engine.kind), known)
+    check_fit(plan)
     run, made = run_id(wanted.run, ci(os.environ))
-    if made:
-        say(f"run {run}")
-    return Ready(plan, wanted, run, layout.run(Path(plan.root), plan.repository, plan.gate, run), reused)
+    return Ready(plan, wanted, run, layout.run(Path(plan.root), plan.repository, plan.gate, run), reused, made)
 
 
 async def carry_out(ready: Ready, engine: Engine, secrets: Mapping[str, str]) -> Dispatched:
     """Dispatch it, holding its run. Raises GateErrors."""
     plan, clock, wanted = ready.plan, SystemClock(), ready.wanted
     twin_runs = await _refuse_twin(ready, engine, clock)
+    if ready.made:
+        say(f"run {ready.run}")
     store = FileStore(ready.path)
     await store.make_root()
     world = DispatchWorld(

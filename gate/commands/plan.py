@@ -11,10 +11,10 @@ from rich.console import Console
 
 from gate import documents
 from gate.commands.options import CONFIG, Config, Json, Legs, ScopeOption, Version
-from gate.engines import KINDS, capabilities_of
+from gate.engines import KINDS, capabilities_of, check_fit
 from gate.plan.capabilities import check_capabilities
 from gate.plan.ladder_view import picture, table
-from gate.plan.plan_view import headline, legs_table, prompts
+from gate.plan.plan_view import criteria_table, headline, legs_table, prompts
 from gate.plan.resolve import Choice, Resolved, resolve_unchecked
 from gate.plan.workflow import job_rungs
 
@@ -57,6 +57,7 @@ def command(
     if kind in KINDS:
         known = {one: capabilities_of(one) for one in KINDS}
         check_capabilities(resolved.plan, known[kind], known)
+        check_fit(resolved.plan)
 
 
 def _show(resolved: Resolved, notes: tuple[str, ...], *, with_prompts: bool) -> None:
@@ -66,10 +67,12 @@ def _show(resolved: Resolved, notes: tuple[str, ...], *, with_prompts: bool) -> 
     console.print()
     console.print(legs_table(plan))
     console.print()
+    console.print(criteria_table(plan))
+    console.print()
     console.print("ladder (* set by hand)", style="bold")
     console.print(table(resolved.ladder))
     console.print()
-    console.print(picture(resolved.ladder), soft_wrap=True)
+    console.print(picture(resolved.ladder, console.width), soft_wrap=True)
     for note in notes:
         console.print(f"note: {note}", soft_wrap=True)
     for heading, text in prompts(plan) if with_prompts else ():

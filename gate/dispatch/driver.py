@@ -106,10 +106,10 @@ async def _next(world: DispatchWorld, plan: Plan, order: Order, earlier: Sequenc
         )
     number = earlier[-1].attempt.attempt + 1 if earlier else 1
     drafted = draft(plan, earlier, fresh=order.fresh)
-    for leg, tag in drafted.carried.items():
-        world.say(f"{leg}: carried, it passed under {tag} with identical digests")
+    for leg in drafted.carried:
+        world.say(f"{leg}: carried: it passed in an earlier attempt, with the same artifact, configuration and prompts")
     for workload, tag in drafted.adopted.items():
-        world.say(f"{workload}: adopted, it still lives under {tag}")
+        world.say(f"{workload}: taken over: it still runs, from an earlier attempt (tag {tag})")
     return Attempt(
         run=order.run,
         attempt=number,

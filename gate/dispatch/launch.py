@@ -137,7 +137,7 @@ async def _create(world: DispatchWorld, request: WorkloadRequest, entry: Workloa
 async def _created(world: DispatchWorld, entry: WorkloadEntry, engine_id: str, note: str) -> WorkloadEntry:
     wall = (await world.clock.now()).wall
     done = await _put(world, replace(entry, stage="created", engine_id=engine_id, note=note, at=wall))
-    world.say(f"{entry.id} → {engine_id}" + (f"  ({note})" if note else ""))
+    world.say(f"workload {entry.id} → {entry.name}" + (f"  ({note})" if note else ""))
     return done
 
 

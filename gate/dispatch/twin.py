@@ -71,8 +71,10 @@ def refuse(twin: Twin, plan: Plan) -> LiveTwin:
         else "held by nobody"
     )
     names = ", ".join(twin.workloads[:4]) + (" …" if len(twin.workloads) > 4 else "")
+    ref = f", ref {plan.ref}" if plan.ref else ""
+    count = f"{len(twin.workloads)} workload{'s' if len(twin.workloads) != 1 else ''}"
     return LiveTwin(
-        f"run {twin.run} of gate {plan.gate}, ref {plan.ref}, version {plan.version} is live: "
-        f"attempt {twin.attempt}, {len(twin.workloads)} workloads ({names}), {who}",
+        f"run {twin.run} of gate {plan.gate}{ref}, version {plan.version} is live: "
+        f"attempt {twin.attempt}, {count} ({names}), {who}",
         hint=f"Go on with it: `gate poll {twin.run}`. End it: `gate stop --run {twin.run}`. Another beside it: --new.",
     )

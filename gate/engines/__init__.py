@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from gate.contracts import Capabilities, Engine
 from gate.documents import Json
 from gate.errors import CapabilityError, ConfigError
 from gate.places import local_registry
-from gate.plan.model import EnginePlan
+from gate.plan.model import EnginePlan, Plan
+from gate.plan.problems import did_you_mean
+
+if TYPE_CHECKING:
+    from gate.engines.local.offer import Slots
 
 KINDS = ("local",)
 """What this gate can run on."""
@@ -28,18 +33,37 @@ def open_engine(plan: EnginePlan) -> Engine:
     """The engine of a plan. Raises CapabilityError (kind), ConfigError (parameters)."""
     _check(plan.kind)
     from gate.engines.local.engine import LocalEngine  # noqa: PLC0415 - only the engine that is asked for
-    from gate.engines.local.offer import Slots  # noqa: PLC0415 - as above
 
-    unknown = sorted(set(plan.parameters) - {"cpus", "gpus"})
+    return LocalEngine(local_registry(), _slots(plan))
+
+
+def check_fit(plan: Plan) -> None:
+    """Raises ConfigError (the engine's parameters), CapabilityError: workloads that its engine can never take."""
+    _check(plan.engine.kind)
+    from gate.engines.local.offer import unfit  # noqa: PLC0415 - only the engine that is asked for
+
+    slots = _slots(plan.engine)
+    found = [f"workload {w.id}: {'; '.join(why)}" for w in plan.workloads if (why := unfit(w.resources, slots))]
+    if found:
+        head = f"the {plan.engine.kind} engine, this machine, can never take what the plan asks"
+        raise CapabilityError("\n  ".join([f"{head}:", *found]), hint="Change the workload's resources, or the engine.")
+
+
+def _slots(plan: EnginePlan) -> Slots:
+    from gate.engines.local.offer import Slots  # noqa: PLC0415 - only the engine that is asked for
+
+    known = ("cpus", "gpus")
+    unknown = sorted(set(plan.parameters) - set(known))
     if unknown:
+        hint = did_you_mean(unknown[0], known)
+        said = f" ({hint})" if hint else ""
         raise ConfigError(
-            f"engine local: unknown parameter {', '.join(map(repr, unknown))}", hint="It has `cpus` and `gpus`."
+            f"engine local: unknown parameter {', '.join(map(repr, unknown))}{said}", hint="It has `cpus` and `gpus`."
         )
-    slots = Slots(
+    return Slots(
         cpus=_count(plan.parameters, "cpus", os.cpu_count() or 1),
         gpus=_count(plan.parameters, "gpus", 0),
     )
-    return LocalEngine(local_registry(), slots)
 
 
 def _check(kind: str) -> None:

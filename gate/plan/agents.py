@@ -40,9 +40,8 @@ def _wrong(gate: Gate, source: LegSource, kind: str, options: Mapping[str, Json]
     found = [(key, "nothing", f"{key}, which a {kind} agent needs", "") for key in missing]
     for key, value in options.items():
         if key not in known:
-            found.append(
-                (key, f"the unknown key {key!r}", one_of(("kind", "version", *known)), did_you_mean(key, known))
-            )
+            every = ("kind", "version", *known)
+            found.append((key, f"the unknown key {key!r}", one_of(every), did_you_mean(key, every)))
         elif right := known[key](value):
             shown = "a scenario" if key == "scenario" else repr(value)[:60]
             found.append((key, shown, right, ""))

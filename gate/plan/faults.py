@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import types
 import typing
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Union
 
 from pydantic import BaseModel, ValidationError
 
@@ -62,6 +63,8 @@ def _expected(error: Mapping[str, Any]) -> tuple[str, str]:
     if kind == "literal_error":
         allowed = str(context["expected"])
         names = [word.strip("'") for word in allowed.replace(" or ", ", ").split(", ")]
+        if found == allowed:
+            return allowed, "without the quotes"  # `version: '1'`
         return allowed, did_you_mean(found, names) if isinstance(found, str) else ""
     if kind == "string_type" and isinstance(found, (int, float)):
         return "text", f'quote it: "{json.dumps(found)}"'
@@ -110,16 +113,24 @@ def _description(model: type[BaseModel], loc: tuple[str | int, ...]) -> str:
 def _section(model: type[BaseModel], loc: Iterable[str | int]) -> type[BaseModel] | None:
     at: Any = model
     for part in loc:
-        models = _models(at)
-        if isinstance(at, type) and issubclass(at, BaseModel):
-            fields = {field.alias or name: field.annotation for name, field in at.model_fields.items()}
+        own = _own(at)
+        if own is not None:
+            fields = {field.alias or name: field.annotation for name, field in own.model_fields.items()}
             if part not in fields:
                 return None
             at = fields[str(part)]
-        elif len(models) == 1:
+        elif len(models := _models(at)) == 1:
             at = models[0]  # an item of a list or mapping of sections
     models = _models(at)
     return models[0] if models else None
+
+
+def _own(kind: Any) -> type[BaseModel] | None:
+    """The section itself, also where it may be left out; None for a list or mapping of sections."""
+    if typing.get_origin(kind) in (Union, types.UnionType):
+        kinds = [one for one in typing.get_args(kind) if one is not type(None)]
+        return _own(kinds[0]) if len(kinds) == 1 else None
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
 def _models(kind: Any) -> list[type[BaseModel]]:

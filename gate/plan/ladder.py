@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gate.documents import Json
 from gate.errors import LadderError
 from gate.plan.budgets import Origin, Origins
-from gate.plan.duration import format_duration
+from gate.plan.duration import FINE, format_duration
 from gate.plan.mend import mend
 from gate.plan.model import LegPlan, Plan
 from gate.plan.steps import Rung, Step
@@ -71,10 +72,13 @@ def _told(step: Step) -> str:
     places = dict.fromkeys(f"{origin.file}:{origin.line} {origin.path}" for origin in origins)
     where = f" [{', '.join(places)}]" if places else ""
     subjects = f"{named(step.subjects)}: " if step.subjects else ""
-    margin = f" and a margin of {format_duration(step.margin)}" if step.least else ""
-    return (
-        f"  {subjects}{low}{total}{margin} must stay below {step.high}{where}: {format_duration(-step.slack)} too much"
-    )
+    margin = f" and a margin of {_up(step.margin)}" if step.least else ""
+    return f"  {subjects}{low}{total}{margin} must stay below {step.high}{where}: {_up(-step.slack)} too much"
+
+
+def _up(seconds: float) -> str:
+    """Whole seconds from one on, never too few: nobody reads `22s200ms`."""
+    return format_duration(math.ceil(seconds) if seconds >= FINE else seconds)
 
 
 def named(subjects: Sequence[str]) -> str:

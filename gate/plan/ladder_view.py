@@ -7,14 +7,17 @@ from collections.abc import Iterable, Mapping
 from rich.table import Table
 from rich.text import Text
 
-from gate.plan.duration import format_duration
+from gate.plan.duration import format_duration, rough_duration
 from gate.plan.ladder import Ladder, named
 from gate.plan.model import LegBudgets, Plan, WorkloadPlan
 from gate.plan.steps import Rung, Step
 
-WIDTH = 64
+WIDTH = 100
+"""Columns of a picture at most."""
+BAR = (16, 64)
+"""Columns of its bars, at least and at most."""
 _INK = {"queue": "░", "prepare": "▒", "setup": "▓", "task": "█", "wait_margin": "▚", "skew": "·"}
-_LEGEND = "░ queue  ▒ prepare  ▓ set-up  █ task  ▚ wait margin  · spare and skew"
+_LEGEND = ("░ queue  ▒ prepare  ▓ set-up  █ task", "▚ wait margin  · spare and skew")
 
 
 def table(ladder: Ladder) -> Table:
@@ -24,13 +27,13 @@ def table(ladder: Ladder) -> Table:
         shown.add_column(heading, justify="right" if heading == "slack" else "left", overflow="fold")
     for step in ladder.steps:
         sign = Text("✓", "green") if step.holds else Text("✗", "bold red")
-        slack = Text(format_duration(step.slack), "" if step.holds else "bold red")
+        slack = Text(rough_duration(step.slack), "" if step.holds else "bold red")
         shown.add_row(sign, Text(_sum(step)), Text(_rung(step.high)), slack, Text(named(step.subjects)))
     return shown
 
 
-def picture(ladder: Ladder) -> str:
-    """Bars to one scale: each group of workloads, then poll, job and token. Plain text, at most 100 columns."""
+def picture(ladder: Ladder, width: int = WIDTH) -> str:
+    """Bars to one scale: each group of workloads, then poll, job and token. Plain text, at most `width` columns."""
     plan = ladder.plan
     if not plan.workloads:
         return "no workload"
@@ -40,16 +43,20 @@ def picture(ladder: Ladder) -> str:
         (step.high.name, step.high.seconds) for step in ladder.steps if step.high.key in ("job", "timeout-minutes")
     ]
     full = max([end for _, end in ends] + [poll.queue + w.timeout for w in plan.workloads])
-    rows = [_bar(label, segments, full) for label, segments in _groups(plan)]
-    for name, end in ends:
-        rows.append(_bar(name, [("·", end)], full))
-    width = max(len(label) for label, _, _ in rows)
-    lines = [f"{label:<{width}}  {bar:<{WIDTH}}  {format_duration(end)}" for label, bar, end in rows]
-    return "\n".join([*lines, "", f"{'':<{width}}  {_LEGEND}", f"{'':<{width}}  token life {_life(plan)}"])
-
-
-def _life(plan: Plan) -> str:
-    return format_duration(plan.poll.token_life)
+    rows = [(label[:28], segments) for label, segments in _groups(plan)]
+    rows += [(name, [("·", end)]) for name, end in ends]
+    said = [format_duration(sum(seconds for _, seconds in segments)) for _, segments in rows]
+    first = max(len(label) for label, _ in rows)
+    bar = max(BAR[0], min(BAR[1], min(width, WIDTH) - first - 4 - max(map(len, said))))
+    lines = [
+        f"{label:<{first}}  {_bar(segments, full, bar):<{bar}}  {end}"
+        for (label, segments), end in zip(rows, said, strict=True)
+    ]
+    below = ["  ".join(_LEGEND), f"token life {format_duration(plan.poll.token_life)}"]
+    if first + 2 + len(below[0]) > width:
+        below[:1] = _LEGEND
+    indent = min(first + 2, max(0, width - max(map(len, below))))
+    return "\n".join([*lines, "", *(" " * indent + line for line in below)])
 
 
 def _sum(step: Step) -> str:
@@ -80,12 +87,12 @@ def _segments(plan: Plan, workload: WorkloadPlan, by_id: Mapping[str, LegBudgets
     return [(_INK[name], seconds) for name, seconds in parts] + [("·", max(0.0, spare))]
 
 
-def _bar(label: str, segments: list[tuple[str, float]], full: float) -> tuple[str, str, float]:
+def _bar(segments: list[tuple[str, float]], full: float, width: int) -> str:
     text, end = "", 0.0
     for ink, seconds in segments:
         end += seconds
-        upto = round(end / full * WIDTH)
+        upto = round(end / full * width)
         if seconds and upto == len(text):
             upto += 1  # a phase that is short still shows
         text += ink * (upto - len(text))
-    return label[:28], text[:WIDTH], end
+    return text[:width]

@@ -27,6 +27,14 @@ from gate.plan.types import (
 class Limit(Model):
     """Bounds of one number, both inclusive."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _mapping(cls, value: Any) -> Any:
+        if not isinstance(value, (dict, Limit)):
+            hint = f"{{max: {value}}}" if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+            raise wrong("min, max or both", hint)
+        return value
+
     min: float | None = Field(None, description="Smallest value that keeps the limit.", strict=False)
     max: float | None = Field(None, description="Largest value that keeps the limit.", strict=False)
 

@@ -106,12 +106,23 @@ class _Abandoned(Exception):
     """A fault after which reading on makes no sense."""
 
 
+_SLIPS = (
+    ("scanning an alias", "a value that begins with * is quoted: '*.whl'"),
+    ("scanning an anchor", "a value that begins with & is quoted"),
+    ("tab character", "indent with spaces"),
+    ("cannot start any token", "indent with spaces; a value that begins with @, ` or % is quoted"),
+    ("mapping values are not allowed", "a value that holds a colon and a space is quoted"),
+)
+"""Parts of what libyaml says, and what was probably meant."""
+
+
 def _syntax(error: yaml.YAMLError, file: str) -> Problem:
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         context = f" {error.context}" if error.context else ""
-        return Problem(file, *place, "", f"a syntax error: {error.problem}{context}", "YAML 1.2")
+        hint = next((hint for part, hint in _SLIPS if part in f"{error.problem}{context}"), "")
+        return Problem(file, *place, "", f"a syntax error: {error.problem}{context}", "YAML 1.2", hint)
     return Problem(file, 1, 1, "", f"a syntax error: {' '.join(str(error).split())}", "YAML 1.2")
 
 

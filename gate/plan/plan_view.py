@@ -9,21 +9,27 @@ from rich.table import Table
 from rich.text import Text
 
 from gate.plan.duration import format_duration
+from gate.plan.ladder import named
 from gate.plan.model import Judge, LegPlan, Plan, Resources
 from gate.plan.size import format_size
+from gate.plan.version import UNVERSIONED
 from gate.plan.yaml12 import Scalar
+
+COMMAND = 40
+"""Characters of a command that are shown."""
 
 
 def headline(plan: Plan) -> str:
     """What is planned, for which product, in a few lines."""
-    counted = f"{len(plan.legs)} of {len(plan.all_legs)} legs" if plan.scope != "full" else f"{len(plan.legs)} legs"
+    total = f"{len(plan.all_legs)} leg{'s' if len(plan.all_legs) != 1 else ''}"
+    counted = total if plan.scope == "full" else f"{len(plan.legs)} of {total}"
     artifact = plan.artifact
     product = f"{artifact.name} · {artifact.digest[:19]}… · {format_size(artifact.size)}" if artifact.digest else "none"
     if artifact.kind in ("url", "image"):
-        product = artifact.source
+        product = f"{artifact.source} · {artifact.digest[:19]}…" if artifact.digest else artifact.source
     commit = f"{plan.ref or 'no ref'} at {plan.commit[:12]}" if plan.commit else "not under git"
     lines = [
-        f"gate {plan.gate} · version {plan.version} · {plan.scope}: {counted}",
+        f"gate {plan.gate} · {versioned(plan.version)} · {plan.scope}: {counted}",
         f"  artifact  {product}",
         f"  source    {plan.repository} · {commit}",
         f"  engine    {plan.engine.kind} · root {plan.root}",
@@ -33,11 +39,16 @@ def headline(plan: Plan) -> str:
     return "\n".join(lines)
 
 
+def versioned(version: str) -> str:
+    """`version 1.2`, or that there is none."""
+    return version if version == UNVERSIONED else f"version {version}"
+
+
 def legs_table(plan: Plan) -> Table:
     """One row a leg."""
     carried = {leg: workload for workload in plan.workloads for leg in workload.legs}
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("leg", "", "driven by", "workload", "budget", "judged by"):
+    for heading in ("leg", "", "driven by", "workload", "budget"):
         shown.add_column(heading, overflow="fold")
     for leg in plan.legs:
         workload = carried[leg.id]
@@ -52,16 +63,30 @@ def legs_table(plan: Plan) -> Table:
             driver(leg),
             f"{where}: {gets}" if gets else where,
             ", ".join(budget),
-            judged(leg.judge),
         )
         shown.add_row(*map(Text, cells))
     return shown
 
 
+def criteria_table(plan: Plan) -> Table:
+    """How legs are judged; those that are judged alike share a row."""
+    alike: dict[str, list[str]] = {}
+    for leg in plan.legs:
+        alike.setdefault(judged(leg.judge), []).append(leg.id)
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    shown.add_column("judged", overflow="fold", max_width=36)
+    shown.add_column("by", overflow="fold")
+    for criteria, legs in alike.items():
+        shown.add_row(Text("all legs" if len(alike) == 1 < len(legs) else named(legs)), Text(criteria))
+    return shown
+
+
 def driver(leg: LegPlan) -> str:
-    """Agent kind and version, or the command."""
+    """Agent kind and version, or the beginning of the command."""
     if leg.agent is None:
-        return f"$ {leg.command}"
+        lines = [line for line in (leg.command or "").strip().splitlines() if line.strip()]
+        first = lines[0].strip() if lines else ""
+        return f"$ {first[:COMMAND]}{' …' if lines[1:] or len(first) > COMMAND else ''}"
     return f"{leg.agent.kind} {leg.agent.version or ''}".rstrip()
 
 

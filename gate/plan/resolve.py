@@ -290,7 +290,7 @@ class _Resolver:
         slow = [leg.id for leg in plan.legs if leg.agent and leg.agent.kind == "claude" and leg.budgets.turn < 361]
         if slow:
             legs = f"{slow[0]} and {len(slow) - 1} more" if len(slow) > 1 else slow[0]
-            self.notes.append(f"{legs}: a turn under 361 s cuts the claude CLI off while it merely waits for an answer")
+            self.notes.append(f"{legs}: a turn under 6m1s cuts the claude CLI off while it merely waits for an answer")
 
 
 def _judge(config: JudgeConfig) -> Judge:

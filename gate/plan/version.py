@@ -16,6 +16,8 @@ from gate.plan.model import ArtifactPlan
 from gate.plan.nodes import read_yaml
 
 KEYS = {"pyproject.toml": "project.version", "package.json": "version", "Cargo.toml": "package.version"}
+UNVERSIONED = "unversioned"
+"""Of a gate without an artifact, whose version nobody says."""
 
 
 def product_version(given: str | None, source: VersionSource | None, artifact: ArtifactPlan, folder: Path) -> str:
@@ -36,7 +38,7 @@ def product_version(given: str | None, source: VersionSource | None, artifact: A
         return written
     if wheel is not None:
         return wheel
-    return artifact.digest.removeprefix("sha256:")[:12] or "unversioned"
+    return artifact.digest.removeprefix("sha256:")[:12] or UNVERSIONED
 
 
 def read_version(source: VersionSource, folder: Path, text: str | None = None) -> str:

@@ -409,7 +409,7 @@ def test_what_can_never_fit_is_refused_with_all_reasons(tmp_path: Path) -> None:
         greedy = replace(request, resources=replace(request.resources, cpus=64, image="x@sha256:0", privileged=True))
         with pytest.raises(EngineRefused) as error:
             await engine.create(greedy)
-        for words in ("2 GPUs of 1", "64 CPUs of 2", "image", "privileges"):
+        for words in ("2 GPUs, and there are 1", "64 CPUs, and there are 2", "image", "privileges"):
             assert words in error.value.message
         assert await listed(world, engine, scope(request)) == ()
 

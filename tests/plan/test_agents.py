@@ -41,6 +41,7 @@ def test_a_scenario_is_read_at_plan_time(tmp_path: Path) -> None:
         ("{kind: scripted}", "agent.scenario: found nothing; expected scenario, which a scripted agent needs"),
         ("{kind: scripted, scenario: s.yml}", "gate.yaml:5: agent.scenario: found 's.yml', which cannot be read"),
         ("{kind: claude, modle: x}", "agent.modle: found the unknown key 'modle'; expected one of kind, version,"),
+        ("{kind: claude, vresion: 2.1.1}", "did you mean 'version'?"),
         ("{kind: claude, max_turns: many}", "agent.max_turns: found 'many'; expected a whole number above 0"),
         ("{kind: command}", "agent.start: found nothing"),
     ],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.plan.duration import format_duration, parse_duration
+from gate.plan.duration import format_duration, parse_duration, rough_duration
 from gate.plan.size import format_size, parse_size
 
 
@@ -34,6 +34,21 @@ def test_what_is_no_duration(text: str) -> None:
 
 def test_a_negative_slack_shows_its_sign() -> None:
     assert format_duration(-90) == "-1m30s"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (47.4, "47s"),
+        (81430.8, "22h37m"),
+        (7.8, "7s"),
+        (0.85, "850ms"),
+        (89.7, "1m29s"),
+        (-1042.2, "-17m23s"),
+    ],
+)
+def test_a_slack_is_read_at_a_glance(seconds: float, text: str) -> None:
+    assert rough_duration(seconds) == text
 
 
 @given(st.integers(min_value=0, max_value=10**6), st.sampled_from(["K", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
@@ -270,3 +271,19 @@ def test_a_workflow_that_cannot_be_checked(tmp_path: Path, text: str, says: str)
     path.write_text(text)
     with pytest.raises(Exception, match=re.escape(says)):
         job_rungs(path)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 300])
+def test_a_picture_fits_the_terminal(tmp_path: Path, width: int) -> None:
+    text = AGENT.replace("  a:\n", "  a-leg-with-quite-a-long-name:\n")
+    lines = picture(resolved(tmp_path, text).ladder, width).splitlines()
+    assert max(map(len, lines)) <= min(width, 100)
+    assert "task" in " ".join(lines)
+
+
+def test_no_odd_milliseconds_are_shown(tmp_path: Path) -> None:
+    shown = resolved(tmp_path, COMMAND + "budgets: {poll: 20m}\n")
+    output = io.StringIO()
+    Console(width=100, file=output).print(table(shown.ladder))
+    assert "task 10m" in output.getvalue()
+    assert not re.search(r"\d+s\d+ms", output.getvalue() + message(shown))

@@ -237,8 +237,8 @@ def test_notes_say_what_is_worth_knowing(tmp_path: Path) -> None:
 
 def test_a_turn_shorter_than_the_cli_s_own_silence_is_noted(tmp_path: Path) -> None:
     text = AGENT.replace("kind: command, version: '1', start: [agent], resume: [agent]", "kind: claude, version: '2'")
-    assert any("361 s" in note for note in resolved(tmp_path, text + "budgets: {turn: 5m}\n").notes)
-    assert not any("361 s" in note for note in resolved(tmp_path, text).notes)
+    assert any("6m1s" in note for note in resolved(tmp_path, text + "budgets: {turn: 5m}\n").notes)
+    assert not any("6m1s" in note for note in resolved(tmp_path, text).notes)
 
 
 def test_a_thousand_legs_resolve_quickly(tmp_path: Path) -> None:
