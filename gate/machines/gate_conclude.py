@@ -22,6 +22,7 @@ from gate.machines.gate_derive import (
     READABLE,
     evidence_rules,
     judged,
+    not_over,
     waited,
 )
 from gate.machines.gate_reading import own_result
@@ -117,7 +118,10 @@ def _ended(leg: LegState, workload: WorkloadState, end: End, moment: Moment) -> 
     if spent < leg.rules.evidence:
         return _wait(leg, f"{end.words}; {leg.reading.words}", spent)
     reason = leg.reading.reason if end.plain else end.reason
-    rules = (*evidence_rules(leg, workload, moment.ages), waited(AFTER_END, spent, leg.rules.evidence))
+    # What ended it is what decided, where that says why; that nothing finished was read afterwards lets it stand.
+    by = "" if end.plain else not_over(workload) if end == end_of(workload) else OWN_WORD
+    last = replace(waited(AFTER_END, spent, leg.rules.evidence), decides=not by)
+    rules = (*evidence_rules(leg, workload, moment.ages, decides=by), last)
     return leg, Finding(Outcome.ERROR, reason, f"{end.words}; {leg.reading.words}", rules), None
 
 

@@ -52,6 +52,20 @@ def waited(name: str, spent: float, budget: float) -> Rule:
     return replace(going(name, spent, budget), holds=False, decides=True)
 
 
+def not_over(workload: WorkloadState) -> str:
+    """The rule of the engine's word, by name."""
+    return f"workload {workload.rules.id} is not over"
+
+
+def blind_root(since: float | None, now: float) -> tuple[Rule, ...]:
+    """The rule of a shared root that has not answered since `since` (both in seconds on `boot`), if so."""
+    if since is None:
+        return ()
+    return (
+        Rule("the shared root answers", f"not for {spell(now - since)}", "the run directory", holds=False, age=0.0),
+    )
+
+
 def going(name: str, spent: float, budget: float) -> Rule:
     """The rule of a budget that runs: `spent` of `budget` seconds are gone."""
     return Rule(name, f"waited {spell(spent)} of {spell(budget)}", CLOCK, holds=True)
@@ -122,4 +136,4 @@ def _scheduler(workload: WorkloadState, ages: Ages) -> Rule:
     if workload.missing_lists and not workload.gone:
         lists = "list" if workload.missing_lists == 1 else f"{workload.missing_lists} lists"
         seen = f"{seen}; missing from the last {lists}"
-    return Rule(f"workload {workload.rules.id} is not over", seen, ENGINE, holds=not workload.over, age=ages.engine)
+    return Rule(not_over(workload), seen, ENGINE, holds=not workload.over, age=ages.engine)

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from gate.machines.clock import Now
 from gate.machines.clock import reading as clock_reading
 from gate.machines.gate_clock import moment_of
-from gate.machines.gate_derive import AFTER_END, DEADLINE, EVER, MOVES, QUEUE, READABLE, evidence_rules, going
+from gate.machines.gate_derive import (
+    AFTER_END,
+    DEADLINE,
+    EVER,
+    MOVES,
+    QUEUE,
+    READABLE,
+    blind_root,
+    evidence_rules,
+    going,
+)
 from gate.machines.gate_state import GateState, LegState, Moment, WorkloadState
 from gate.machines.verdict import Rule
 
@@ -22,7 +32,8 @@ def so_far(state: GateState, leg_id: str, now: Now) -> tuple[Rule, ...]:
     if workload is None:
         return ()
     moment = moment_of(state, now, seen=state.watch.engine)
-    return (*evidence_rules(leg, workload, moment.ages), *_budgets(leg, workload, moment))
+    root = blind_root(state.root_blind_boot, now.boot)
+    return (*evidence_rules(leg, workload, moment.ages), *root, *_budgets(leg, workload, moment))
 
 
 def _budgets(leg: LegState, workload: WorkloadState, moment: Moment) -> Iterator[Rule]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gate.machines.clock import Now
 from gate.machines.duration import spell
 from gate.machines.gate_clock import ages_of
-from gate.machines.gate_derive import DEADLINE, evidence_rules, waited
+from gate.machines.gate_derive import DEADLINE, blind_root, evidence_rules, waited
 from gate.machines.gate_state import Finding, GateState, LegState, WorkloadState
 from gate.machines.gate_workloads import words_of
 from gate.machines.observations import CancelSeen, GateRules, SupersedeSeen
@@ -107,7 +107,7 @@ def first_loss(legs: Iterable[LegState]) -> Verdict | None:
 
 def _unjudged(state: GateState, leg: LegState, workload: WorkloadState, now: Now) -> tuple[Rule, ...]:
     """What was known of a leg when something else ended it: that it could not be judged is part of the derivation."""
-    return evidence_rules(leg, workload, ages_of(state.watch, now))
+    return (*evidence_rules(leg, workload, ages_of(state.watch, now)), *blind_root(state.root_blind_boot, now.boot))
 
 
 def _flaky(rules: GateRules, finding: Finding) -> Finding:

@@ -51,7 +51,9 @@ def test_a_leg_that_falls_silent_and_an_engine_that_does_too() -> None:
     play.ticks(300)
     found = known(play)
     assert found["the engine answers or the leg moves within the outage budget"][0] == "waited 4 min 30 s of 20 min"
-    assert found["the state file changes within the silence budget"][0] == "waited 5 min of 10 min", "blind time is not charged"
+    assert found["the state file changes within the silence budget"][0] == "waited 5 min of 10 min", (
+        "blind time is not charged"
+    )
     assert found["workload a is not over"] == ("Running", True, 300), "its word is as old as its last answer"
 
 
@@ -64,6 +66,7 @@ def test_how_old_the_files_are_while_the_root_is_away() -> None:
     assert found["ours"][2] == 10 * INTERVAL
     assert found["finished: done = true"] == ("false", False, 10 * INTERVAL)
     assert found["workload a is not over"][2] == 0
+    assert found["the shared root answers"] == ("not for 4 min 30 s", False, 0)
 
 
 def test_a_workload_that_is_missing_from_the_lists() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from gate import cli
 from gate.commands.standing import closing_of
+from gate.contracts import Phase
 from gate.machines.verdict import Reason, StateView
 from gate.poll.driver import poll
 from gate.report.decision import Closing, closing
@@ -48,6 +49,25 @@ def test_a_failure_as_a_derivation() -> None:
     assert f"          sha256:{evidence.state.sha256}" in lines
     assert "          read 2027-01-15T08:00:30Z, 0 s old when judged" in lines
     assert lines[-1] == "judged    2027-01-15T08:00:30Z, 30 s after the first poll of attempt 1 (tag abcdefghij)"
+
+
+def test_an_end_that_says_why_decides_and_the_time_that_was_given_afterwards_is_shown() -> None:
+    played = Player(rules())
+    played.tick(a=view(BUSY))
+    played.says("a", Phase.FAILED, "out_of_memory", exit_code=137)
+    played.tick()
+    played.ticks(EVIDENCE)
+    verdict = played.verdicts["a"]
+    rule = deciding(verdict.rules)
+    assert rule is not None
+    assert (rule.name, rule.observed) == ("workload a is not over", "Failed, out_of_memory, exit code 137")
+    assert verdict.rules[-1].name == "finished within the evidence budget after the end"
+    stopped = Player(rules())
+    stopped.tick(a=view(BUSY, result=result(outcome="stopped", sentence="signal 15")))
+    stopped.ticks(EVIDENCE)
+    rule = deciding(stopped.verdicts["a"].rules)
+    assert rule is not None
+    assert (rule.name, rule.observed) == ("leg.json says that the leg finished", "stopped: signal 15")
 
 
 @pytest.mark.parametrize(
