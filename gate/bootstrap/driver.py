@@ -42,6 +42,7 @@ from gate.machines.leg_model import (
     Verified,
     Watch,
 )
+from gate.machines.verdict import StateView
 from gate.plan.identity import session_id
 from gate.rundir import layout
 from gate.rundir.formats import LegResult, Pointer
@@ -51,6 +52,8 @@ OVERRUN = 30.0
 JOURNAL_WAIT = 10.0
 """Seconds for which a turn waits until the journal names its session; then it starts all the same."""
 AUDIT = 10.0
+BLIND = 5.0
+"""Seconds after which a root that could not be seen is looked at again, where nothing can go on without it."""
 FIRST_WORD = 1.0
 """Seconds that a stop leaves to writing down why, before anything is ended."""
 
@@ -188,11 +191,14 @@ class _Driver:
                 found = await world.home.scan(full=full)
             except StoreError:
                 found = Scan(changed=False, full=full, blind=True, entries=0)
+        return Looked(found, await self._states(), command)
+
+    async def _states(self) -> tuple[StateView, ...] | None:
         try:
-            return Looked(found, await world.home.states(), command)
+            return await self._world.home.states()
         except StoreError as error:
             self._journal.blind(str(error))
-            return Looked(found, None, command)
+            return None
 
     # --- acting --------------------------------------------------------------------------------------
 
@@ -209,11 +215,20 @@ class _Driver:
                 self._ledger.open()
                 agent = self._world.agent
                 seen = replace(seen, agent_version=await agent.version() if agent is not None else None)
-                seen = replace(seen, problem="", detail="")
+                seen = replace(seen, problem="prepare", detail=f"The leg's directory could not be seen: {late}.")
+                seen = replace(seen, states=await self._staged(), problem="", detail="")
             except GateError as error:
                 problem: Literal["agent", "prepare"] = "agent" if isinstance(error, AgentError) else "prepare"
                 seen = replace(seen, problem=problem, detail=str(error))
         self._tell(seen)
+
+    async def _staged(self) -> tuple[StateView, ...]:
+        """State files that lie there before the command runs; an agent's task begins later, and is asked about then."""
+        if self._leg.kind != "command":
+            return ()
+        while (states := await self._states()) is None:
+            await self._world.home.idle(BLIND, BLIND)
+        return states
 
     async def _turn(self, action: RunTurn) -> None:
         agent, texts = self._world.agent, self._leg.prompts
@@ -249,7 +264,10 @@ class _Driver:
         survivors: tuple[str, ...] = ()
         with anyio.move_on_after(AUDIT):
             survivors = await self._world.commands.survivors()
-        self._tell(Audited(survivors))
+        states = await self._states()
+        if states is None:
+            await self._world.home.idle(BLIND, BLIND)
+        self._tell(Audited(survivors, states))
 
     async def _start_command(self) -> None:
         assert self._leg.command is not None
@@ -273,6 +291,7 @@ class _Driver:
                 sequence=self._sequence,
                 phase=facts.phase,
                 state=self._below(facts.state),
+                earlier=facts.earlier if facts.earlier is None else tuple(map(self._inside, facts.earlier)),
                 turns=facts.turns,
                 resumes=facts.resumes,
                 recaps=facts.recaps,
@@ -285,8 +304,11 @@ class _Driver:
         )
 
     def _below(self, path: str | None) -> str | None:
+        return path if path is None else self._inside(path)
+
+    def _inside(self, path: str) -> str:
         """A path relative to the run directory as one below the incarnation's."""
-        return path if path is None else path.removeprefix(f"{self._directory()}/")
+        return path.removeprefix(f"{self._directory()}/")
 
     def _directory(self) -> str:
         return layout.incarnation(self._leg.id, self._who.tag, self._state.incarnation)

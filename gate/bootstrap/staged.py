@@ -21,7 +21,7 @@ CHUNK = 1 << 20
 def copy(source: Path, workspace: Path, name: str) -> None:
     """Copy one staged file to its place in the workspace. Raises ArtifactError, OSError."""
     target = workspace / name
-    if workspace not in target.parents or ".." in target.parts:
+    if workspace not in target.parents or ".." in Path(name).parts:
         raise ArtifactError(f"staged file {name!r}: its place is outside the leg's workspace")
     if not source.is_file():
         raise ArtifactError(f"{source}: a file that the leg needs is not staged")

@@ -83,7 +83,7 @@ def _prepared(state: LegState, seen: Prepared, now: Now) -> Step:
         why = f"The workload was started again (incarnation {seen.incarnation}), and this leg does not allow that."
         return finish(state, "failed", Reason.WORKLOAD_RESTARTED, why)
     if state.leg.kind == "command":
-        return leg_command.begin(state, now)
+        return leg_command.begin(state, seen.states, now)
     return leg_setup.begin(state, now)
 
 
@@ -108,6 +108,7 @@ def _facts(state: LegState) -> PointerFacts:
     chosen = state.files.chosen
     before = state.published
     turns = state.turns
+    earlier = state.files.earlier
     return PointerFacts(
         phase=state.phase,
         state=chosen.path if chosen is not None else None,
@@ -118,6 +119,7 @@ def _facts(state: LegState) -> PointerFacts:
         # told when an episode is over: rewriting the pointer at every look would count as the leg's own progress
         blind=state.quiet.blind if state.quiet.seeing or before is None else before.blind,
         cost_usd=turns.cost_usd,
+        earlier=None if earlier is None else tuple(view.path for view in earlier),
     )
 
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gate.contracts import CommandResult
-from gate.machines import leg_task
+from gate.machines import leg_states, leg_task
 from gate.machines.clock import Now, reading
 from gate.machines.leg_model import CommandStarted, Finish, LegState, Looked, StartCommand, Step, finish
-from gate.machines.verdict import Reason
+from gate.machines.verdict import Reason, StateView
 
 TAIL = 600
 """Characters of a failed command's output that the sentence shows."""
 
 
-def begin(state: LegState, now: Now) -> Step:
-    """The leg is prepared: its command."""
-    return replace(state, phase="launch", doing="start", task_began=reading(now, "task")), (StartCommand(),)
+def begin(state: LegState, states: tuple[StateView, ...], now: Now) -> Step:
+    """The leg is prepared, and holds `states`: its command."""
+    files = leg_states.begin(states)
+    state = replace(state, phase="launch", doing="start", task_began=reading(now, "task"), files=files)
+    return state, (StartCommand(),)
 
 
 def step(state: LegState, seen: CommandStarted | Looked, now: Now) -> Step:

@@ -29,6 +29,8 @@ class Prepared:
     agent_version: str | None
     problem: Literal["", "prepare", "agent"] = ""
     detail: str = ""
+    states: tuple[StateView, ...] = ()
+    """What lies there before anything ran: what was staged, at a place where state files count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Audited:
     """Processes of the leg that outlived its set-up turns, as `pid command`."""
 
     survivors: tuple[str, ...]
+    states: tuple[StateView, ...] | None = ()
+    """State files that set-up left (None: could not be seen): of a trial run, say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +184,8 @@ class PointerFacts:
     redrives: int
     blind: float
     cost_usd: float | None
+    earlier: tuple[str, ...] | None = None
+    """Paths of state files that are older than the task; None while it has not begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +241,15 @@ class SeenState:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """State files as the looks found them."""
+    """State files as the looks found them. `earlier`: those that lay there when the task began and are as they were."""
 
     looks: int = 0
     seen: tuple[SeenState, ...] = ()
     chosen: StateView | None = None
     hint: str = ""
     """What an absent state file's view says (where stray ones lie)."""
+    earlier: tuple[StateView, ...] | None = None
+    """None: the task has not begun."""
 
 
 Doing = Literal["prepare", "turn", "verify", "audit", "start", "judge", "pause", "watch", "confirm", "close", "done"]

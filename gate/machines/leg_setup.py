@@ -125,13 +125,17 @@ def _audit(state: LegState, notes: tuple[Action, ...]) -> Step:
 
 
 def _audited(state: LegState, seen: Audited, now: Now) -> Step:
+    if seen.states is None:
+        # Without knowing what lies there now, a trial run's state file could not be told from the task's. Set-up has
+        # converged: its deadline has no more to say.
+        return _audit(state, ())
     busy = tuple(one for one in seen.survivors if _unfinished(one))
     state = replace(state, survivors=busy)
     notes: tuple[Action, ...] = (Note("converged", f"set-up converged after {state.turns.count} turns"),)
     if busy:
         text = "set-up converged, but what looks like unfinished set-up work is alive: " + "; ".join(busy)
         notes = (*notes, Note("unfinished_work", text))
-    return _with(begin_task(state, now), notes)
+    return _with(begin_task(state, seen.states, now), notes)
 
 
 def _unfinished(survivor: str) -> bool:

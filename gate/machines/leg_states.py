@@ -1,7 +1,9 @@
 """Which of several state files is the leg's.
 
-An agent that tries again within the same incarnation leaves more than one. The one of the latest turn counts, then the
-one nearest to the top, then the one that changed last; where that does not decide, none does, and poll says ambiguous.
+One that lay there when the task began is of something else (a trial run during set-up, a staged file) until it is
+written anew. An agent that tries again within the same incarnation leaves more than one. The one of the latest turn
+counts, then the one nearest to the top, then the one that changed last; where that does not decide, none does, and poll
+says ambiguous.
 Imported by bootstrap: standard library only, Python 3.10 or newer.
 """
 
@@ -12,9 +14,36 @@ from dataclasses import replace
 from gate.machines.leg_model import Files, SeenState
 from gate.machines.verdict import StateView
 
+UNSURE = ("torn", "unreadable")
+"""What a file that lay there earlier may seem to be for a moment; it is no other file for it."""
+
+
+def begin(views: tuple[StateView, ...]) -> Files:
+    """The task begins, and these state files lie there."""
+    return Files(earlier=tuple(view for view in views if view.status != "absent"))
+
 
 def look(files: Files, views: tuple[StateView, ...], turns: int) -> Files:
     """`files` after one look that found `views`, when `turns` turns had been begun."""
+    earlier = _still(files.earlier or (), views)
+    older = {view.path for view in earlier}
+    return _newer(replace(files, earlier=earlier), tuple(view for view in views if view.path not in older), turns)
+
+
+def _still(earlier: tuple[StateView, ...], views: tuple[StateView, ...]) -> tuple[StateView, ...]:
+    """Those of the earlier ones that were not written since. One that is not seen now may come back as it was."""
+    now = {view.path: view for view in views if view.status != "absent"}
+    kept: list[StateView] = []
+    for old in earlier:
+        new = now.get(old.path, old)
+        if new == old or new.status in UNSURE:
+            kept.append(old)
+        elif old.status in UNSURE:
+            kept.append(new)
+    return tuple(kept)
+
+
+def _newer(files: Files, views: tuple[StateView, ...], turns: int) -> Files:
     looks = files.looks + 1
     before = {seen.view.path: seen for seen in files.seen}
     seen: list[SeenState] = []
@@ -28,11 +57,15 @@ def look(files: Files, views: tuple[StateView, ...], turns: int) -> Files:
             seen.append(replace(old, view=view, look=looks))
         else:
             seen.append(old)
-    hint = next((view.detail for view in views if view.status == "absent"), "")
+    hint = _hint(views)
     found = tuple(seen)
     if found == files.seen and hint == files.hint:
         return replace(files, looks=looks)
-    return Files(looks=looks, seen=found, chosen=choose(found), hint=hint)
+    return replace(files, looks=looks, seen=found, chosen=choose(found), hint=hint)
+
+
+def _hint(views: tuple[StateView, ...]) -> str:
+    return next((view.detail for view in views if view.status == "absent"), "")
 
 
 def choose(seen: tuple[SeenState, ...]) -> StateView | None:
@@ -66,4 +99,6 @@ def describe(files: Files, incarnation: str) -> str:
         return "which state file counts cannot be told: " + ", ".join(
             below(one.view.path, incarnation) for one in files.seen[:4]
         )
-    return "no state file counts" + (f" ({files.hint})" if files.hint else "")
+    older = ", ".join(below(view.path, incarnation) for view in (files.earlier or ())[:4])
+    said = files.hint or (f"{older} lay there before the task began, and was not written since" if older else "")
+    return "no state file counts" + (f" ({said})" if said else "")

@@ -27,7 +27,7 @@ from gate.machines.leg_model import (
     TurnKind,
     finish,
 )
-from gate.machines.verdict import Reason
+from gate.machines.verdict import Reason, StateView
 
 UNSETTLED = ("empty", "torn", "unreadable")
 """What a state file may be for a moment: it is read again before it decides anything."""
@@ -36,9 +36,10 @@ LIVELY = 300.0
 """While something changes, looks get rarer as if watching had begun this many seconds ago at the most."""
 
 
-def begin_task(state: LegState, now: Now) -> Step:
+def begin_task(state: LegState, states: tuple[StateView, ...], now: Now) -> Step:
     """Set-up has converged: the task turn."""
-    state = replace(state, phase="launch", task_began=reading(now, "task"), verify_said="")
+    files = leg_states.begin(states)
+    state = replace(state, phase="launch", task_began=reading(now, "task"), verify_said="", files=files)
     return _turn(state, "task", now)
 
 

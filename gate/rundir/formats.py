@@ -178,6 +178,9 @@ class Pointer(Document):
     """None: unknown (never 0 for unknown)."""
     gpu: int | None
     updated: float
+    earlier: tuple[str, ...] | None = None
+    """State files that lay there when the task began and were not written since: none of them is its result. None: the
+    task has not begun, so that no state file is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from gate import documents
@@ -63,7 +63,8 @@ def choose(
     """Which file is the leg's state file: its path below the incarnation's directory, or why there is none.
 
     The session pointer names it, else leg.json does. Where neither does, the only file that counts is used: evidence
-    comes first, and bootstrap may have died before it wrote either. `find` is called only if needed.
+    comes first, and bootstrap may have died before it wrote either. One that is older than the task never is. `find` is
+    called only if needed.
     """
     if pointer.foreign or result.foreign:
         return StateView("foreign", detail=pointer.problem if pointer.foreign else result.problem)
@@ -73,11 +74,25 @@ def choose(
             if counts(named, query.globs):
                 return named
             return StateView("foreign", detail=f"{source} names {named}, which is no place for a state file")
-    return _only(find(), still_going=pointer.document is not None and not _ended(pointer.document, result))
+    if pointer.document is None:
+        return _only(find(), still_going=False)
+    earlier = pointer.document.earlier
+    if earlier is None:
+        return StateView("absent", detail="its task has not begun")
+    return _younger(earlier, find(), still_going=not _ended(pointer.document, result))
 
 
 def _ended(pointer: Pointer, result: Part[LegResult]) -> bool:
     return pointer.phase == "ended" or result.document is not None
+
+
+def _younger(earlier: tuple[str, ...], found: Found, *, still_going: bool) -> str | StateView:
+    """What lay there before the task began is no result of it: a trial run's during set-up, or a staged file."""
+    older = tuple(name for name in found.counting if name in earlier)
+    left = tuple(name for name in found.counting if name not in earlier)
+    if older and not left:
+        return StateView("absent", detail=f"{_some(older)} lay there before the task began, and was not written since")
+    return _only(replace(found, counting=left), still_going=still_going)
 
 
 def _only(found: Found, *, still_going: bool) -> str | StateView:

@@ -86,6 +86,13 @@ def test_a_staged_file_is_never_the_state_file_of_a_leg_that_has_not_begun(tmp_p
     assert not list((staged.base() / "workspace").iterdir()), "neither copied nor run"
 
 
+def test_a_root_with_a_step_up_is_a_root(tmp_path: Path) -> None:
+    (tmp_path / "beside").mkdir()
+    staged = stage(tmp_path / "beside" / ".." / "root", command_leg(FINISH, files=("a.txt",)), files={"a.txt": ""})
+    code, said = staged.run()
+    assert code == exits.LEGS_FINISHED, said
+
+
 def test_a_staged_file_that_is_missing_is_said(tmp_path: Path) -> None:
     code, said = stage(tmp_path, command_leg("true", files=("gone.py",))).run()
     assert code == exits.LEG_FAILED

@@ -115,7 +115,7 @@ def test_equal_views_while_nothing_changes_and_a_new_stamp_when_something_does(c
 
 
 def test_a_state_file_that_appears_later(case: Case) -> None:
-    case.point(state=None)
+    case.point(state=None, earlier=())
     assert case.look().state.status == "absent"
     case.point(sequence=2)
     absent = case.look()
@@ -130,7 +130,7 @@ def test_the_only_file_that_counts_is_used_where_nothing_names_it(case: Case) ->
     """Evidence first: bootstrap may have been killed before it wrote that the state file is there."""
     case.write(STATE, GOOD)
     assert case.look().state.status == "ok"
-    case.point(state=None)
+    case.point(state=None, earlier=())
     assert case.look().state.path == STATE
 
 
@@ -139,17 +139,17 @@ def test_several_files_and_nothing_says_which(case: Case) -> None:
     case.write(f"{HOME}/session/b/state.json", GOOD)
     assert case.look().state.status == "ambiguous"
     assert "session/b/state.json, session/run/state.json" in case.look().state.detail
-    case.point(state=None)
+    case.point(state=None, earlier=())
     waiting = case.look().state
     assert (waiting.status, "names none of them yet" in waiting.detail) == ("absent", True)
-    case.point(state=None, phase="ended", sequence=2)
+    case.point(state=None, phase="ended", sequence=2, earlier=())
     assert case.look().state.status == "ambiguous"
     case.point(sequence=3)
     assert (case.look().state.status, case.look().state.path) == ("ok", STATE)
 
 
 def test_strays_are_named_and_never_read(case: Case) -> None:
-    case.point(state=None)
+    case.point(state=None, earlier=())
     case.write(f"{HOME}/session/state.json", GOOD)
     case.write(f"{HOME}/workspace/out/state.json", GOOD)
     stray = case.look().state

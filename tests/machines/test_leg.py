@@ -20,6 +20,7 @@ from gate.machines.leg_model import (
     LegState,
     Looked,
     Observation,
+    PointerFacts,
     Prepare,
     Prepared,
     Publish,
@@ -94,6 +95,41 @@ def test_the_way_to_a_finished_leg() -> None:
     machine.see(Looked(QUIET, (FINISHED,)), after=10)
     assert machine.find(Finish) == [Finish("finished", None, "session/run/state.json says that the run is finished.")]
     assert machine.see(Looked(QUIET, (FINISHED,))) == ()
+
+
+def published(machine: Machine) -> PointerFacts:
+    assert machine.state.published is not None
+    return machine.state.published
+
+
+def test_what_a_trial_run_of_set_up_left_is_no_result() -> None:
+    machine = Machine(agent_leg())
+    machine.see(Prepared("1-00000001", "1"))
+    assert published(machine).earlier is None
+    machine.see(turn(text=MARKER), after=60)
+    machine.see(Verified(CommandResult(0, "")))
+    machine.see(Audited((), (FINISHED,)))
+    assert published(machine).earlier == (PATH,)
+    machine.see(turn(), after=60)
+    machine.see(Looked(QUIET, (FINISHED,)), after=10)
+    assert machine.state.phase == "launch"
+    machine.see(Looked(QUIET, (RUNNING,)), after=10)
+    assert (published(machine).earlier, published(machine).state) == ((), PATH)
+    machine.see(Looked(QUIET, (FINISHED,)), after=10)
+    assert machine.find(Finish)
+
+
+def test_a_staged_state_file_is_no_result_of_the_command() -> None:
+    machine = Machine(command_leg("true"))
+    machine.see(Prepared("1-00000001", None, states=(FINISHED,)))
+    assert published(machine).earlier == (PATH,)
+    machine.see(CommandStarted())
+    machine.see(Looked(None, (FINISHED,), CommandResult(0, "")), after=1)
+    machine.see(Looked(None, (FINISHED,), CommandResult(0, "")), after=100)
+    (end,) = machine.find(Finish)
+    assert isinstance(end, Finish)
+    assert end.reason is Reason.COMMAND_FAILED
+    assert "session/run/state.json lay there before the task began, and was not written since" in end.sentence
 
 
 def test_a_turns_budget_is_cut_to_what_is_left_of_set_up() -> None:

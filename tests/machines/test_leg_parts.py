@@ -10,7 +10,7 @@ from gate.contracts import CommandResult, Scan, TurnEnd, TurnOutcome
 from gate.machines import leg_quiet, leg_setup, leg_states, leg_turns
 from gate.machines.clock import Now
 from gate.machines.leg import restarted
-from gate.machines.leg_model import Files, LegState, Quiet, RunTurn, Turns
+from gate.machines.leg_model import LegState, Quiet, RunTurn, Turns
 from gate.machines.verdict import StateView
 from tests.bootstrap.legs import MARKER, agent_leg
 
@@ -78,11 +78,40 @@ def view(path: str, version: int = 1) -> StateView:
     ],
 )
 def test_which_state_file_counts(looks: list[tuple[tuple[StateView, ...], int]], chosen: str | None) -> None:
-    files = Files()
+    files = leg_states.begin(())
     for views, turns in looks:
         files = leg_states.look(files, views, turns)
     found = files.chosen.path if files.chosen is not None else None
     assert found == (view(chosen).path if chosen is not None else None)
+
+
+TORN = replace(view("a"), status="torn")
+EMPTY = replace(view("a"), status="empty")
+
+
+@pytest.mark.parametrize(
+    ("began", "looks", "chosen", "earlier"),
+    [
+        ((view("a"),), [(view("a"),)], None, ["a"]),
+        ((view("a"),), [(view("a", 2),)], "a", []),
+        ((view("a"),), [(view("a"), view("b"))], "b", ["a"]),
+        ((view("a"),), [(), (view("a"),)], None, ["a"]),  # a share that hides it for a moment makes it no newer
+        ((view("a"),), [(TORN,), (view("a"),)], None, ["a"]),
+        ((TORN,), [(view("a"),), (view("a"),)], None, ["a"]),  # seen whole only now, and no younger for it
+        ((TORN,), [(view("a"),), (view("a", 2),)], "a", []),
+        ((EMPTY,), [(view("a"),)], "a", []),
+        ((StateView("absent"),), [(view("a"),)], "a", []),
+    ],
+)
+def test_a_state_file_that_is_older_than_the_task_counts_once_it_is_written(
+    began: tuple[StateView, ...], looks: list[tuple[StateView, ...]], chosen: str | None, earlier: list[str]
+) -> None:
+    files = leg_states.begin(began)
+    for views in looks:
+        files = leg_states.look(files, views, 1)
+    found = files.chosen.path if files.chosen is not None else None
+    assert found == (view(chosen).path if chosen is not None else None)
+    assert [one.path for one in files.earlier or ()] == [view(one).path for one in earlier]
 
 
 def after(end: TurnEnd, *, resume: bool = True, **before: object) -> Turns:

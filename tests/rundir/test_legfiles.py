@@ -254,10 +254,12 @@ def test_a_thousand_legs_cost_little(run_dir: Path) -> None:
     assert anyio.run(main) < 0.2
 
 
-def test_a_leg_in_set_up_is_walked_only_when_its_folders_change(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_leg_without_state_is_walked_only_when_its_folders_change(
+    run_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = make_leg(run_dir, "a")
     (home / "session/run/state.json").unlink()
-    (home / "pointer.json").write_bytes(documents.dump(replace(POINTER, state=None, phase="setup")))
+    (home / "pointer.json").write_bytes(documents.dump(replace(POINTER, state=None, phase="launch", earlier=())))
     walks: list[str] = []
     real = statefile.find_states
 
@@ -272,3 +274,25 @@ def test_a_leg_in_set_up_is_walked_only_when_its_folders_change(run_dir: Path, m
     assert len(walks) == 2
     (home / "session/run/state.json").write_text('{"done": true}')
     assert look(files, "a")["a"].state.status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("phase", "earlier", "status", "said"),
+    [
+        ("setup", None, "absent", "its task has not begun"),
+        ("ended", None, "absent", "its task has not begun"),  # set-up failed, and had made a trial run
+        ("launch", ("session/run/state.json",), "absent", "lay there before the task began"),
+        ("ended", ("session/run/state.json",), "absent", "lay there before the task began"),
+        ("launch", (), "ok", ""),
+        ("launch", ("session/other/state.json",), "ok", ""),
+    ],
+)
+def test_a_state_file_that_is_older_than_the_task_is_no_evidence(
+    run_dir: Path, phase: Any, earlier: tuple[str, ...] | None, status: str, said: str
+) -> None:
+    home = make_leg(run_dir, "a", {"done": True, "gain": 1})
+    pointer = replace(POINTER, state=None, phase=phase, earlier=earlier)
+    (home / "pointer.json").write_bytes(documents.dump(pointer))
+    state = look(FileLegFiles(run_dir), "a")["a"].state
+    assert state.status == status
+    assert said in state.detail
