@@ -48,6 +48,7 @@ COMMANDS: dict[str, Entry] = {
     "stop": Entry("stop", "Stop a leg's workload, or all of a run's, and see them gone."),
     "reap": Entry("reap", "Stop what a run, or older runs, left behind."),
     "prune": Entry("prune", "Remove run directories by leg, age or worth."),
+    "simulate": Entry("simulate", "Play the gate through in virtual time, with faults, before it costs anything."),
 }
 
 

@@ -108,7 +108,7 @@ MENU: Mapping[Kind, Item] = {
         "A workload is in no list for `seconds` after its create; the engine declares it.", ("seconds",), None, 20.0
     ),
     "list_duplicate": Item("Lists show every workload twice.", _WINDOW, 3600.0, each=True),
-    "phase_backwards": Item("The engine says Pending for a while, though the workload runs.", _VIEW, 300.0),
+    "phase_backwards": Item("The engine says Pending for a while, though the workload runs.", _VIEW, 300.0, each=True),
     "queue": Item("The workload queues for `seconds` more.", ("legs", "probability", "seconds"), None, 7200.0),
     "image_hang": Item("The image pull never ends.", _LEG),
     "image_missing": Item("There is no such image.", _LEG),

@@ -18,7 +18,7 @@ from gate.simulate.neighbours import move_in
 from gate.simulate.played import Played
 from gate.simulate.scenario import Scenario
 from gate.simulate.store import MemoryDisk
-from gate.simulate.world import RUN, Reporters, RunSpace, World, build
+from gate.simulate.world import NEWER, RUN, Reporters, RunSpace, World, build
 
 
 def play(
@@ -71,10 +71,9 @@ async def _jobs(world: World) -> tuple[list[Job], list[int]]:
         codes.append(await _run(world, job))
     if world.troubles.newer_at() is not None:
         await trio.sleep(START)
-        newer = f"{RUN}-newer"
         plan = replace(world.plan, version=f"{world.plan.version}+newer", commit="n" * 40)
-        world.runs[newer] = RunSpace(newer, plan, MemoryDisk())
-        job = Job(world, world.runs[newer], Order(newer), _ci(newer, 1))
+        world.runs[NEWER] = RunSpace(NEWER, plan, MemoryDisk())
+        job = Job(world, world.runs[NEWER], Order(NEWER), _ci(NEWER, 1))
         jobs.append(job)
         await _run(world, job)
     return jobs, codes
@@ -100,7 +99,7 @@ async def _drain(world: World) -> None:
     plan = world.plan
     longest = max((workload.timeout for workload in plan.workloads), default=0.0)
     with trio.move_on_after(longest + plan.poll.queue + plan.keep_on_fail + 3600):
-        await world.engine.until_over(lambda request: request.run in world.runs and request.gate == plan.gate)
+        await world.engine.until_over(world.owns)
 
 
 def _ci(run: str, attempt: int) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import trio
@@ -165,6 +165,8 @@ class Troubles:
 
     def begin(self, world: World) -> None:
         """Set up everything that happens at a time of its own."""
+        for fault, subject in self._windows():
+            self._at(world, window_of(fault)[0], lambda f=fault, s=subject: world.truth.strike(f, s))  # type: ignore[misc]
         for timed in self._drawn.timed:
             if timed.at is not None:
                 self._at(world, timed.at, lambda timed=timed: self._befall(world, timed))  # type: ignore[misc]
@@ -175,6 +177,15 @@ class Troubles:
             dice = self._dice.of(f"whether/{number}")
             if fault.probability is None or dice.random() < fault.probability:
                 self._at(world, self._moment(fault, number), lambda f=fault, r=role: self._kill(world, f, r))  # type: ignore[misc]
+
+    def _windows(self) -> Iterator[tuple[Fault, str]]:
+        """Faults that are windows, with the leg or process they are about."""
+        for fault in self._faults:
+            if fault.kind in (*_API, *_BLURS, *_ROOTS, "reports_limited", "reports_down", "clock_skew", "list_lag"):
+                yield fault, fault.who or ", ".join(fault.legs)
+        for fault, leg in self._drawn.happening:
+            if fault.kind in _VIEWS:
+                yield fault, leg
 
     def begun(self, world: World, workload: str, engine_id: str) -> None:
         """A workload of the run under test has begun to run for the first time."""
@@ -211,7 +222,7 @@ class Troubles:
         fault = timed.fault
         for known in await world.engine.known():
             request = known.request
-            if known.end is not None or request.run != world.run or request.workload != timed.workload:
+            if known.end is not None or not world.tests(request) or request.workload != timed.workload:
                 continue
             world.truth.strike(fault, timed.workload, known.id)
             if fault.kind == "vanish":

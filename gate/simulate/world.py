@@ -37,6 +37,7 @@ T = TypeVar("T")
 Reporters = Callable[[Attempt], Sequence[Reporter]]
 
 RUN = "simulated"
+NEWER = "simulated-newer"
 ENGINE_GRACE = 60.0
 """Seconds from an engine's stop to its force: longer than a supervisor needs for its own."""
 
@@ -175,11 +176,20 @@ class World:
     def supersede_of(self, run: str) -> SimSupersede:
         """Whether a newer run waits behind this one."""
         at = self.troubles.newer_at() if run == RUN else None
-        return SimSupersede(at, NewerRun(f"{RUN}-newer", "n" * 40, ""))
+        return SimSupersede(at, NewerRun(NEWER, "n" * 40, ""))
 
     def _workload_of(self, engine_id: str) -> str:
         request = self.engine.request(engine_id)
-        return request.workload if request is not None and request.run == RUN else ""
+        return request.workload if request is not None and self.tests(request) else ""
+
+    def owns(self, request: WorkloadRequest) -> bool:
+        """Is it a workload of a run that is played here, and not a neighbour's?"""
+        ours = (request.repository, request.gate, request.ref) == (self.plan.repository, self.plan.gate, self.plan.ref)
+        return ours and request.run in (RUN, NEWER)
+
+    def tests(self, request: WorkloadRequest) -> bool:
+        """Is it of the run under test?"""
+        return request.run == RUN and self.owns(request)
 
     # --- workloads -----------------------------------------------------------------------------------
 
