@@ -39,6 +39,13 @@
       });
     },
 
+    // What is really painted: the row's name, and something of its lane at the chart's right end.
+    painted: (name) => {
+      const box = row(name).getBoundingClientRect(), chart = document.getElementById("chart").getBoundingClientRect();
+      const at = (x) => document.elementFromPoint(x, box.top + 20);
+      return [at(chart.left + 40).closest(".name")?.title, Boolean(at(chart.left + chart.width * 0.6).closest(".track"))];
+    },
+
     // Pixels between the first two labels of the axis, what the second says, and the width of the track.
     ticks: () => {
       const found = [...document.querySelectorAll(".tick")];

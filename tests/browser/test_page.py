@@ -210,7 +210,9 @@ def test_the_keyboard_is_enough(show: Any) -> None:
     assert page.evaluate("document.querySelectorAll('.detail').length") == 0
     assert page.evaluate("document.querySelectorAll('.name[tabindex=\"0\"]').length") == 1, "one stop, not a thousand"
     page.key("+")
-    assert page.evaluate("chart.scrollWidth > 1.5 * chart.clientWidth")
+    page.key("+")
+    assert page.evaluate("chart.scrollWidth > 3 * chart.clientWidth")
+    assert ask(page, "painted", order[0]) == [order[0], True]
     page.key("0")
     assert page.evaluate("chart.scrollWidth <= chart.clientWidth + 1")
 

@@ -65,7 +65,9 @@ async def page_of(run: Run, attempt: Attempt, records: Records, *, written: floa
 
 def simulated(page: Page, facts: tuple[tuple[str, str], ...], again: tuple[str, ...]) -> Page:
     """The page of a gate that was only played: `facts` (seed, scenario) of its identity, `again` to be typed next."""
-    return replace(page, kind="simulation", facts=facts, next=again, poller="", burning=())
+    # Its clock is not ours: nothing that it tells is so and so long ago.
+    end = page.observed if page.observed is not None else page.begin
+    return replace(page, kind="simulation", facts=facts, next=again, poller="", burning=(), written=end)
 
 
 async def _history(run: Run, attempt: Attempt) -> History:

@@ -107,7 +107,7 @@ def _groups(lanes: Sequence[Lane]) -> list[View]:
 
 
 def _ago(page: Page) -> str:
-    if page.observed is None:
+    if page.observed is None or page.kind == "simulation":
         return ""
     passed = page.written - page.observed
     return f"{short(passed)} before this page was written" if passed >= 1 else "just before this page was written"

@@ -69,7 +69,8 @@ GPUS = Resources(cpus=8, memory=0, gpus=1, image=None, privileged=False, options
 def agent_leg(name: str, **changes: Any) -> LegPlan:
     """A blocking agent leg with the budgets of the reference gate."""
     made = replace(base_plan((name,)).legs[0], kind="agent", command=None, prompts=PROMPTS, verify="true")
-    return replace(made, **{"judge": JUDGE, "budgets": BUDGETS, **changes})
+    asked: dict[str, Any] = {"launches": 2, "redrives": 3, "max_turns": 60}
+    return replace(made, **{"judge": JUDGE, "budgets": BUDGETS, **asked, **changes})
 
 
 def command_leg(name: str, **changes: Any) -> LegPlan:

@@ -69,7 +69,7 @@ function flag(leg, wide) {
   if (leg.at === null || leg.carried) return null;
   const mark = make("i", `flag state-${leg.state}`, `${leg.glyph} ${leg.outcome.replace("_", " ")}`);
   mark.style.left = percent(leg.at);
-  if (wide * (1 - (leg.at - from) / (to - from)) < 85) mark.classList.add("left");
+  if (wide * (1 - (leg.at - from) / (to - from)) < 22 + 9 * leg.outcome.length) mark.classList.add("left");
   mark.dataset.tip = `${leg.outcome} after ${short(leg.at)}\n${leg.sentence}`;
   return mark;
 }
