@@ -141,3 +141,9 @@ class RemainsError(GateError):
     """Done, but something remains or differs: survivors, replay differences, failed checks."""
 
     exit_code = EXIT_REMAINS
+
+
+def leaves(error: BaseException) -> tuple[BaseException, ...]:
+    """The error itself, or those of tasks that ran side by side, out of the groups that task groups wrap them in."""
+    inner: tuple[BaseException, ...] | None = getattr(error, "exceptions", None)
+    return (error,) if inner is None else tuple(leaf for one in inner for leaf in leaves(one))

@@ -16,7 +16,7 @@ from gate.errors import ConfigError, DocumentError, RunNotFound, StoreError
 from gate.machines.duration import spell
 from gate.plan.load import Gate, load
 from gate.rundir.formats import Attempt, Decision
-from gate.rundir.notes import create_problem
+from gate.rundir.notes import may_live
 from gate.rundir.run import Run
 from gate.rundir.runs import Runs
 
@@ -74,8 +74,7 @@ async def _standing(place: Where) -> tuple[Standing | None, str]:
 
 
 async def _not_gone(run: Run, tag: str) -> list[str]:
-    entries = (await run.entries(tag)).values()
-    return [e.id for e in entries if e.stage != "seen_gone" and create_problem(e)[0] != "refused"]
+    return [entry.id for entry in (await run.entries(tag)).values() if may_live(entry)]
 
 
 def _tell_standing(standing: Standing | None, why: str) -> None:

@@ -13,7 +13,7 @@ from gate.commands import options
 from gate.commands.durations import seconds
 from gate.commands.identity import my_lease
 from gate.commands.opening import engine_of
-from gate.commands.telling import remaining, tell_json
+from gate.commands.telling import remaining, tell_json, unwatched
 from gate.commands.where import where
 from gate.contracts import Engine
 from gate.poll.driver import poll
@@ -83,15 +83,16 @@ async def watch(run_dir: Path, attempt: Attempt, engine: Engine, order: PollOrde
     """Poll an attempt in the real world, with this process's signals. Raises as `gate.poll.driver.poll` does."""
     mine = my_lease(1.0)
     me = Identity(mine.holder, mine.host, mine.pid, mine.command)
-    async with open_world(run_dir, attempt, engine, me, order.showing) as world:
-        return await poll(
-            world,
-            attempt,
-            once=order.once,
-            takeover=order.take_over,
-            interval=order.interval,
-            fail_fast=order.fail_fast,
-        )
+    with unwatched(attempt.run):
+        async with open_world(run_dir, attempt, engine, me, order.showing) as world:
+            return await poll(
+                world,
+                attempt,
+                once=order.once,
+                takeover=order.take_over,
+                interval=order.interval,
+                fail_fast=order.fail_fast,
+            )
 
 
 def finish(end: PollEnd, *, as_json: bool) -> int:

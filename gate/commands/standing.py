@@ -42,7 +42,7 @@ async def standing_of(run: Run, attempt: Attempt) -> Standing:
     state, _ = gate.step(state, VerdictsFound(tuple((await run.verdicts(attempt.tag)).values())), now)
     entries: list[WorkloadEntry] = []
     kept: list[Kept] = []
-    for tag in dict.fromkeys((attempt.tag, *attempt.adopted.values())):
+    for tag in attempt.tags:
         entries += (await run.entries(tag)).values()
         kept += (await run.kept(tag)).values()
     return Standing(
@@ -61,8 +61,8 @@ async def standing_of(run: Run, attempt: Attempt) -> Standing:
 async def closing_of(run: Run, decision: Decision, remaining: Sequence[Remaining], wall: float) -> Closing:
     """What the closing text of a decided attempt is made of. Raises StoreError, DocumentError."""
     attempt = await run.attempt(decision.attempt)
-    adopted = attempt.adopted.values() if attempt is not None else ()
-    kept = [lease for tag in dict.fromkeys((decision.tag, *adopted)) for lease in (await run.kept(tag)).values()]
+    tags = attempt.tags if attempt is not None else (decision.tag,)
+    kept = [lease for tag in tags for lease in (await run.kept(tag)).values()]
     sentences = {leg: verdict.sentence for leg, verdict in (await run.verdicts(decision.tag)).items()}
     gone = {entry.id for entry in (await run.entries(decision.tag)).values() if entry.stage == "seen_gone"}
     return Closing(decision, sentences, [lease for lease in kept if lease.workload not in gone], remaining, wall)

@@ -19,6 +19,7 @@ from gate.errors import EXIT_PASSED, EXIT_REMAINS
 from gate.reap.settle import settle
 from gate.rundir import layout
 from gate.rundir.formats import Attempt
+from gate.rundir.notes import may_live
 from gate.rundir.run import Run
 
 BUDGET = 120.0
@@ -67,7 +68,7 @@ async def _not_gone(run: Run, attempts: tuple[Attempt, ...], meant: set[str] | N
     found: set[str] = set()
     for attempt in attempts:
         for entry in (await run.entries(attempt.tag)).values():
-            if entry.stage != "seen_gone" and (meant is None or f"{entry.tag}/{entry.id}" in meant):
+            if may_live(entry) and (meant is None or f"{entry.tag}/{entry.id}" in meant):
                 found.add(f"{entry.tag}/{entry.id}")
     return found
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from gate.documents import Json, encode
+from gate.errors import RunHeld, leaves
 from gate.reap.remaining import Remaining
 
 
@@ -59,6 +61,22 @@ def remaining(left: Sequence[Remaining]) -> None:
     for one in left:
         say(f"  {one.workload}  {one.engine_id or '(no id)'}  {one.why}")
         say(f"    remove it: {one.command}")
+
+
+@contextmanager
+def unwatched(run: str) -> Iterator[None]:
+    """Whatever ends a poll without an end of its own says that the run's workloads may live on, and what to do.
+
+    Not where another process holds the run: that one watches it.
+    """
+    try:
+        yield
+    except Exception as error:
+        if any(isinstance(leaf, RunHeld) for leaf in leaves(error)):
+            raise
+        say(f"run {run} is not watched any more, and its workloads may live on")
+        say(f"  go on: gate poll {run}   or end them: gate reap --run {run}")
+        raise
 
 
 def moment(wall: float) -> str:

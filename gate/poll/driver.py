@@ -13,7 +13,7 @@ import anyio.abc
 
 from gate.contracts import LegQuery, LegView
 from gate.documents import Json
-from gate.errors import EXIT_NOT_MEASURED, EXIT_UNDECIDED, GateError, RunHeld, StoreError
+from gate.errors import EXIT_NOT_MEASURED, EXIT_UNDECIDED, DocumentError, GateError, RunHeld, StoreError
 from gate.machines.observations import (
     CancelSeen,
     Decide,
@@ -33,8 +33,9 @@ from gate.poll.rules import rules_of
 from gate.poll.session import Session, open_session
 from gate.poll.superseding import NewerQuestion
 from gate.poll.telling import Telling
+from gate.reap.remaining import Remaining
 from gate.rundir import lease
-from gate.rundir.formats import Attempt, Lease
+from gate.rundir.formats import Attempt, Decision, Kept, Lease
 from gate.rundir.lease import Holding
 from gate.rundir.run import Run
 
@@ -183,7 +184,7 @@ class _Poller:
         return session
 
     async def _eye(self, session: Session) -> EngineEye:
-        entries = {tag: await session.run.entries(tag) for tag in ending.tags(self._attempt)}
+        entries = {tag: await session.run.entries(tag) for tag in self._attempt.tags}
         targets = wanted(self._attempt, entries, self._world.engine)
 
         def over() -> tuple[str, ...]:
@@ -254,6 +255,8 @@ class _Poller:
         if decided is None:
             return None
         world, wall = self._world, (await self._world.clock.now()).wall
+        unread = ""
+        kept: Mapping[str, Kept] = {}
         try:
             await session.holding.check()
             session.decision = await session.run.write_decision(decided.decision)
@@ -261,19 +264,34 @@ class _Poller:
         except StoreError as error:
             session.trouble = error.message
             return None
+        except DocumentError as error:
+            if session.decision is None:
+                raise
+            unread = error.message
         await self._telling.decision(session.decision, await session.now())
-        for name, left in kept.items():
-            text = f"workload {name.partition('/')[2]} is {left.why}; end it: gate stop --run {self._attempt.run}"
-            await self._note("kept", text, {"workload": left.workload, "until": left.until})
+        if unread:
+            # Which workloads are kept cannot be read: none is stopped that somebody may want, and all are named.
+            left = ending.alive(session, world.engine.kind, f"not stopped: {unread}")
+            return await self._ended(session.decision, left)
+        return await self._ended(session.decision, await self._settle(session, kept))
+
+    async def _settle(self, session: Session, kept: Mapping[str, Kept]) -> tuple[Remaining, ...]:
+        world = self._world
+        for name, lease_ in kept.items():
+            text = f"workload {name.partition('/')[2]} is {lease_.why}; end it: gate stop --run {self._attempt.run}"
+            await self._note("kept", text, {"workload": lease_.workload, "until": lease_.until})
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._renew_while_settling)
             remaining = await ending.stop_the_rest(
                 session, self._attempt, world.engine, world.clock, kept, ending.SETTLE
             )
             tasks.cancel_scope.cancel()
+        return remaining
+
+    async def _ended(self, decision: Decision, remaining: tuple[Remaining, ...]) -> PollEnd:
         for left_over in remaining:
             await self._note("remains", f"{left_over.workload}: {left_over.why}; remove it: {left_over.command}")
-        return PollEnd(session.decision, session.decision.exit_code, remaining)
+        return PollEnd(decision, decision.exit_code, remaining)
 
     async def _renew_while_settling(self) -> None:
         assert self._holding is not None

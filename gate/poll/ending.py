@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gate.contracts import Clock, Engine
-from gate.errors import StoreError
+from gate.errors import DocumentError, StoreError
 from gate.machines.observations import Decide
 from gate.poll.session import Session
+from gate.reap.leases import leases as leases_of
 from gate.reap.remaining import Remaining, removal
 from gate.reap.settle import settle
 from gate.rundir.formats import Attempt, Decision, Kept
@@ -46,8 +47,7 @@ async def keep(run: Run, attempt: Attempt, decided: Decide, wall: float) -> Mapp
 
 async def leases(run: Run, attempt: Attempt, wall: float) -> Mapping[str, Kept]:
     """`TAG/ID` to lease, of all leases of this attempt's workloads that have not ended. Raises StoreError."""
-    found = [lease for tag in tags(attempt) for lease in (await run.kept(tag)).values()]
-    return {f"{lease.tag}/{lease.workload}": lease for lease in found if lease.until > wall}
+    return {f"{lease.tag}/{lease.workload}": lease for lease in await leases_of(run, attempt.tags, wall)}
 
 
 async def stop_the_rest(
@@ -55,8 +55,8 @@ async def stop_the_rest(
 ) -> tuple[Remaining, ...]:
     """Stop every workload of the attempt without a lease, and see it gone. Returns what may still run."""
     try:
-        return await settle(session.run.store, engine, clock, tags(attempt), kept=tuple(kept), budget=budget)
-    except StoreError as error:
+        return await settle(session.run.store, engine, clock, attempt.tags, kept=tuple(kept), budget=budget)
+    except (StoreError, DocumentError) as error:
         return alive(session, engine.kind, f"not stopped: {error.message}", kept)
 
 
@@ -77,8 +77,3 @@ def never_seen(attempt: Attempt, kind: str, why: str) -> tuple[Remaining, ...]:
     """The same before anything was seen at all: everything this attempt launched or took over."""
     names = (*attempt.launched, *attempt.adopted)
     return tuple(Remaining(name, None, why, removal(kind, attempt.run, None)) for name in names)
-
-
-def tags(attempt: Attempt) -> tuple[str, ...]:
-    """Every tag under which workloads of this attempt live."""
-    return tuple(dict.fromkeys((attempt.tag, *attempt.adopted.values())))

@@ -12,7 +12,7 @@ from gate.errors import DocumentError, RunHeld
 from gate.machines.verdict import Outcome
 from gate.rundir.formats import Attempt, Lease
 from gate.rundir.lease import Holding
-from gate.rundir.notes import create_problem
+from gate.rundir.notes import may_live
 from gate.rundir.run import Run
 
 Worth = Literal["measured", "nothing", "unreadable", "undecided"]
@@ -142,7 +142,7 @@ async def _refusal(run: Run, attempts: Sequence[Attempt]) -> str:
         entries = [entry for tag in sorted(tags) for entry in (await run.entries(tag)).values()]
     except DocumentError as error:
         return f"whether its workloads are gone cannot be known: {error.message}"
-    left = [e.id for e in entries if e.stage != "seen_gone" and create_problem(e)[0] != "refused"]
+    left = [entry.id for entry in entries if may_live(entry)]
     if left:
         return f"not seen gone: {', '.join(left)} (`gate reap --run RUN` first)"
     return ""

@@ -33,7 +33,7 @@ async def reap_run(
     plan = attempts[-1].plan
     scope = Scope(plan.repository, plan.gate)
     listed = await _listed(engine, scope, must=dry_run)
-    spared = {(t, e.name) for t in tags for e in (await run.entries(t)).values() if f"{t}/{e.id}" in kept}
+    spared = {(t, e.name) for t in tags for e in (await run.readable_entries(t))[0] if f"{t}/{e.id}" in kept}
     live = tuple(w for w in listed if w.tag in tags and burning(w) and (w.tag, w.name) not in spared)
     strange = tuple(w for w in listed if w.run == attempts[-1].run and w.tag not in tags and burning(w))
     left = () if all_ else tuple(left_alone(w, STRANGE, engine.kind) for w in strange)

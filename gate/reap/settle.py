@@ -9,6 +9,7 @@ import anyio
 
 from gate.contracts import Clock, Engine, Listing, Scope, Store, Workload
 from gate.errors import EngineError, RunNotFound, StoreError, WorkloadNotFound
+from gate.plan.identity import workload_name
 from gate.reap.remaining import Remaining, removal
 from gate.reap.targets import Target, missing, of_entry, seen
 from gate.rundir.formats import WorkloadEntry
@@ -25,7 +26,8 @@ async def settle(
 
     `kept` holds plan ids, engine ids, or `TAG/ID` where a plan id alone would mean workloads of several tags. Entries
     go to `seen_gone` as it is seen, so that a later call goes on where this one was cut off. Workloads under these
-    tags that no entry names (a crash between create and record) are stopped too. Returns what may still run.
+    tags that no entry names (a crash between create and record) are stopped too, and so are those whose entry cannot be
+    read, which are named all the same. Returns what may still run.
     Raises RunNotFound (no attempt has one of these tags), StoreError where the run's records cannot be read.
     """
     return await _settled(await _Settler.open(store, engine, clock, tags, kept), budget)
@@ -69,6 +71,8 @@ class _Settler:
     kept: Collection[str]
     targets: dict[tuple[str, str], Target] = field(default_factory=dict)
     unrecorded: dict[tuple[str, str], str] = field(default_factory=dict)
+    damaged: dict[str, str] = field(default_factory=dict)
+    """Workload to what is wrong with its entry."""
 
     @classmethod
     async def open(
@@ -82,9 +86,19 @@ class _Settler:
         scope = Scope(mine[0].plan.repository, mine[0].plan.gate, tag=only)
         settler = cls(records, engine, clock, mine[0].run, scope, frozenset(tags), kept)
         for tag in settler.tags:
-            for entry in (await records.entries(tag)).values():
+            entries, damaged = await records.readable_entries(tag)
+            for entry in entries:
                 settler.targets[(tag, entry.name)] = of_entry(entry)
+            for workload, problem in damaged.items():
+                settler._unreadable(mine[0].plan.gate, tag, workload, problem)
         return settler
+
+    def _unreadable(self, gate: str, tag: str, workload: str, problem: str) -> None:
+        """An entry that cannot be read: its workload is known by its name, and named at the end whatever is seen."""
+        name = workload_name(gate, workload, tag, self.engine.capabilities.max_name)
+        if f"{tag}/{workload}" in self.kept or workload in self.kept:
+            self.kept = (*self.kept, name)
+        self.damaged[workload] = problem
 
     def open_targets(self) -> list[Target]:
         return [t for t in self.targets.values() if not t.gone and not t.spared(self.kept)]
@@ -93,9 +107,12 @@ class _Settler:
         left = [(target, target.why) for target in self.open_targets()]
         for key, why in self.unrecorded.items():
             left.append((self.targets[key], f"{self.targets[key].why}; its entry could not be updated: {why}"))
-        return tuple(
-            Remaining(t.label, t.engine_id, why, removal(self.engine.kind, self.run, t.engine_id)) for t, why in left
-        )
+        kind, run = self.engine.kind, self.run
+        found = [Remaining(t.label, t.engine_id, why, removal(kind, run, t.engine_id)) for t, why in left]
+        for workload, problem in self.damaged.items():
+            why = f"whether it is gone cannot be recorded: {problem}"
+            found.append(Remaining(workload, None, why, removal(kind, run, None)))
+        return tuple(found)
 
     async def look(self) -> None:
         """One list call, then whatever it makes necessary."""

@@ -39,6 +39,11 @@ class Attempt(Document):
     ci: Mapping[str, str]
     """What identifies the CI run (GITHUB_RUN_ID, GITHUB_RUN_ATTEMPT, URL); empty outside CI."""
 
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Every tag under which workloads of this attempt live: its own, and those of the workloads it adopted."""
+        return tuple(dict.fromkeys((self.tag, *self.adopted.values())))
+
 
 @dataclass(frozen=True, slots=True)
 class WorkloadEntry(Document):

@@ -21,3 +21,8 @@ def create_problem(entry: WorkloadEntry) -> tuple[Problem, str]:
     if entry.engine_id is None and entry.note.startswith(UNCLEAR):
         return "unclear", entry.note.removeprefix(UNCLEAR)
     return "", ""
+
+
+def may_live(entry: WorkloadEntry) -> bool:
+    """False where it was seen gone, or the engine refused to create it: then nothing of it can run."""
+    return entry.stage != "seen_gone" and create_problem(entry)[0] != "refused"

@@ -54,6 +54,19 @@ class Run:
         found = (await self._all(WorkloadEntry, f"gate/workloads/{tag}")).values()
         return {entry.id: entry for entry in found}
 
+    async def readable_entries(self, tag: str) -> tuple[tuple[WorkloadEntry, ...], Mapping[str, str]]:
+        """The entries of one tag that can be read, and workload id to what is wrong with each that cannot."""
+        found: list[WorkloadEntry] = []
+        damaged: dict[str, str] = {}
+        for key in await self.store.list(f"gate/workloads/{tag}"):
+            try:
+                entry = await self._one(WorkloadEntry, key)
+            except DocumentError as error:  # noqa: PERF203 - each for itself: the others can still be read
+                damaged[key.rpartition("/")[2].removesuffix(".json")] = error.message
+            else:
+                found += [entry] if entry is not None else []
+        return tuple(found), damaged
+
     async def verdict(self, tag: str, leg: str) -> Verdict | None:
         """A leg's verdict under one tag."""
         return await self._one(Verdict, layout.verdict(tag, leg))

@@ -119,6 +119,7 @@ def test_a_run_that_another_poller_holds(folder: Path) -> None:
                 assert done.returncode == 2
                 for word in (b"ci-9", b"4711", b"--take-over"):
                     assert word in done.stderr
+                assert b"not watched" not in done.stderr
 
     anyio.run(main)
 
@@ -144,3 +145,4 @@ def test_a_damaged_record_is_named_and_left_alone(folder: Path, key: str, raw: b
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert path.read_bytes() == raw
+    assert ("gate reap --run 12" in done.stderr) == (key != layout.attempt(1)), "what may live on is named"

@@ -261,6 +261,35 @@ def test_what_leaves_the_list_is_asked_for_by_its_id() -> None:
     virtual(main)
 
 
+def test_a_record_that_is_damaged_meanwhile_changes_no_exit_code_and_what_runs_is_stopped_and_named() -> None:
+    async def main() -> None:
+        scene = await Scene(attempt_of()).begin()
+        script = [
+            (2, lambda: scene.disk.write(layout.workload(TAG, "b"), b"{")),
+            (3, lambda: scene.finish("a", ok=False)),
+        ]
+        end = await polled(scene, script)
+        assert end.exit_code == 1
+        assert scene.engine.stops == ["id-b"]
+        assert [(left.workload, "gate/workloads" in left.why) for left in end.remaining] == [("b", True)]
+
+    virtual(main)
+
+
+def test_leases_that_cannot_be_read_change_no_exit_code_and_nothing_is_stopped_that_may_be_kept() -> None:
+    async def main() -> None:
+        scene = await Scene(attempt_of()).begin()
+        scene.disk.write(layout.kept(TAG, "b"), b"{")
+        end = await polled(scene, [(3, lambda: scene.finish("a", ok=False))])
+        assert end.exit_code == 1
+        assert [event.kind for event in scene.ears.events].count("decision") == 1
+        assert scene.engine.stops == []
+        assert [left.workload for left in end.remaining] == ["b"]
+        assert "gate/kept" in end.remaining[0].why
+
+    virtual(main)
+
+
 class Failing:
     """A store whose root fails while `broken`, for keys that contain `only`."""
 

@@ -177,7 +177,7 @@ def test_what_one_older_run_has_damaged_holds_up_no_other(case: World) -> None:
 
     report = virtually(main)
     assert {w.run for w in report.stopped} == {"r2"}
-    assert [left.workload.split("-")[1] for left in report.remaining] == ["a", "b"]
+    assert {left.workload.split("-")[1] for left in report.remaining} == {"a", "b"}
     assert all("gate/attempts/0001.json" in left.why for left in report.remaining)
     assert case.live() == [("r1", "a"), ("r1", "b")]
 
