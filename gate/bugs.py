@@ -16,9 +16,6 @@ from gate import __version__, places
 
 _SENSITIVE = re.compile(r"key|token|secret|passw|credential|auth|cookie", re.IGNORECASE)
 _LIBRARIES = ("typer", "rich", "httpx", "pydantic", "pyyaml", "jinja2", "anyio", "trio")
-SHORTEST = 8
-"""Bytes. Shorter values are not redacted: they would blot out half the log and hide nothing."""
-
 _HIDDEN: dict[str, str] = {}
 
 
@@ -65,7 +62,7 @@ def _version(name: str) -> str:
 
 def _redacted(text: str, environment: Mapping[str, str]) -> str:
     """Without the values of environment variables whose names say that they are secret, in every form they take."""
-    from gate.bootstrap.redact import Redactor  # noqa: PLC0415 - only where there is a bug
+    from gate.bootstrap.redact import SHORTEST, Redactor  # noqa: PLC0415 - only where there is a bug
 
     values = {k: v for k, v in environment.items() if _SENSITIVE.search(k) and len(v.strip().encode()) >= SHORTEST}
     return Redactor({**values, **_HIDDEN}).redact_text(text)

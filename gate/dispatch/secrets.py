@@ -7,11 +7,10 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from gate.bootstrap.redact import SHORTEST
 from gate.errors import SecretError
 from gate.plan.model import SecretRef
 
-SHORTEST = 8
-"""Bytes. A shorter value cannot be redacted without making nonsense of every log."""
 COMMAND_BUDGET = 30.0
 LONGEST = 65536
 
