@@ -121,23 +121,30 @@ class _Settler:
         except EngineError as error:
             self._all_open(f"the engine cannot be asked: {error.message}")
             listing = Listing((), complete=False)
-        shown = {w.name: w for w in listing.workloads if w.tag in self.tags}
+        shown = {w.id for w in listing.workloads if w.tag in self.tags}
         for workload in listing.workloads:
             if workload.tag in self.tags:
                 self._found(workload)
         for key, target in tuple(self.targets.items()):
-            if target.name not in shown and not target.gone:
+            if target.engine_id not in shown and not target.gone:
                 self.targets[key] = await self._second_source(target, listing.complete)
         await self._record()
         await self._stop()
 
     def _found(self, workload: Workload) -> None:
-        key = next(
-            (k for k, t in self.targets.items() if t.engine_id == workload.id),
-            (workload.tag, workload.name),
-        )
+        key = self._key(workload)
         known = self.targets.get(key) or Target(workload.tag, workload.name, None, workload.id)
         self.targets[key] = seen(known, workload)
+
+    def _key(self, workload: Workload) -> tuple[str, str]:
+        """Which target it is: by its id, else by its name. A create that was sent twice on its way makes two of one
+        name: the second is a target of its own, or it would hide that the first lives on."""
+        for key, target in self.targets.items():
+            if target.engine_id == workload.id:
+                return key
+        named = self.targets.get((workload.tag, workload.name))
+        own = named is not None and named.engine_id is not None
+        return (workload.tag, workload.id if own else workload.name)
 
     async def _second_source(self, target: Target, complete: bool) -> Target:
         """Not in the list. A workload with an id is asked for by it: one source that misses it proves nothing."""

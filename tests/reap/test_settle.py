@@ -81,6 +81,25 @@ def test_a_workload_without_an_entry_is_found_by_its_tag_and_stopped(case: Case)
     assert case.engine.live() == []
 
 
+def test_two_workloads_of_one_name_are_both_stopped(case: Case) -> None:
+    """A create that was sent twice on its way: the second one has ended, the first lives on."""
+    entry = case.entries()["a"]
+    case.engine.put("zz-twin", entry.name, case.attempt.tag, "r1", phase="Failed")
+    case.engine.put("zz-triplet", entry.name, case.attempt.tag, "r1")
+    assert case.settle() == ()
+    assert case.engine.live() == []
+    assert {entry.engine_id, "zz-triplet"} <= set(case.engine.stops)
+    assert case.entries()["a"].engine_id == entry.engine_id
+
+
+def test_what_is_kept_is_not_stopped_with_its_twin(case: Case) -> None:
+    entry = case.entries()["a"]
+    case.engine.put("zz-twin", entry.name, case.attempt.tag, "r1")
+    assert case.settle(kept=("a",)) == ()
+    assert entry.engine_id not in case.engine.stops
+    assert "zz-twin" in case.engine.stops
+
+
 def test_another_runs_workloads_are_not_touched(case: Case) -> None:
     case.engine.put("other", "gate-other", "0therttag0", "r2")
     assert case.settle() == ()
