@@ -54,6 +54,11 @@ def lane_of(
     judging = state.reading.words if verdict is None else ""
     rules = so_far(history.state, leg.id, history.now) if verdict is None else ()
     result = state.view.result if state.view is not None else None
+    pointer = state.view.pointer if state.view is not None else None
+    if pointer is not None and pointer.blind >= 1:
+        own.remarks.append(
+            f"the workload itself could not see its files for {spell(pointer.blind)}: charged to no stall budget"
+        )
     return Lane(
         row=row,
         verdict=verdict,

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -16,9 +17,14 @@ from gate.errors import StoreUnavailable
 from gate.rundir import layout
 from gate.rundir.legview import oldest_first
 
-DEADLINE = 30.0
+DEADLINE = 10.0
+"""Seconds for the records of one leg."""
 JOURNAL = 4 << 20
 """Bytes of a journal that are read, from its start: it tells of turns and phases long before it is that long."""
+JOURNALS = 256 << 20
+"""The same for all legs together: a thousand agents that write nonsense must not fill this machine's memory."""
+STARTS = 8
+"""Incarnations of a leg that are read, the last ones."""
 TAIL = 4 << 10
 """Bytes of a transcript that are read, from its end."""
 
@@ -83,15 +89,16 @@ class FileRecords:
 
     async def read(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Record, ...]]:
         """The incarnations of each leg wanted, oldest first. Raises StoreUnavailable."""
+        limit = min(JOURNAL, JOURNALS // max(1, len(wanted)))
         try:
-            return await self._lane.call(self._deadline, lambda: [self._read(one) for one in wanted])
+            return [await self._lane.call(self._deadline, partial(self._read, one, limit)) for one in wanted]
         except TimeoutError as error:
             raise StoreUnavailable(
                 f"cannot read the records below {self._run_dir}/legs: no answer within {self._deadline:g} s",
                 hint="The shared root hangs or is cut off.",
             ) from error
 
-    def _read(self, one: Wanted) -> tuple[Record, ...]:
+    def _read(self, one: Wanted, limit: int) -> tuple[Record, ...]:
         folder = os.path.realpath(self._run_dir) + "/" + layout.leg_tag(one.leg, one.tag)
         if os.path.realpath(folder) != folder:
             return (Record("", None, problem="the leg's directory is a link to another place"),)
@@ -102,31 +109,43 @@ class FileRecords:
             return ()
         except OSError as error:
             return (Record("", None, problem=f"its directory cannot be listed: {os.strerror(error.errno or 0)}"),)
-        return tuple(_incarnation(f"{folder}/{name}", name, log=one.log) for name in oldest_first(names))
+        # The last starts are the ones that count; an image that crashes for hours has hundreds.
+        last = oldest_first(names)[-STARTS:]
+        return tuple(_incarnation(f"{folder}/{name}", name, limit // len(last), log=one.log) for name in last)
 
 
-def _incarnation(base: str, name: str, *, log: bool) -> Record:
+def _incarnation(base: str, name: str, limit: int, *, log: bool) -> Record:
     problems: list[str] = []
-    journal = _bytes(f"{base}/{layout.JOURNAL}", JOURNAL, problems, tail=False)
+    journal = _bytes(f"{base}/{layout.JOURNAL}", limit, problems, tail=False)
     said = _bytes(f"{base}/{layout.TRANSCRIPT}", TAIL, problems, tail=True) if log else None
-    cut = journal is not None and len(journal) >= JOURNAL
+    cut = journal is not None and len(journal) >= limit
     return Record(name, journal, said or b"", "; ".join(problems), cut)
 
 
 def _bytes(path: str, limit: int, problems: list[str], *, tail: bool) -> bytes | None:
+    """At most `limit` bytes of a regular file, from its start or its end; None with the reason in `problems`."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return _read(path, limit, tail=tail)
     except FileNotFoundError:
         return None
     except OSError as error:
-        why = "it is a link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror or type(error).__name__
         problems.append(f"{path.rpartition('/')[2]}: {why}")
         return None
-    with os.fdopen(handle, "rb") as file:
+
+
+def _read(path: str, limit: int, *, tail: bool) -> bytes:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            problems.append(f"{path.rpartition('/')[2]}: not a regular file")
-            return None
+            raise OSError(errno.EINVAL, "not a regular file")
         if tail:
-            file.seek(max(0, found.st_size - limit))
-        return file.read(limit)
+            os.lseek(handle, max(0, found.st_size - limit), os.SEEK_SET)
+        pieces: list[bytes] = []
+        while limit > 0 and (piece := os.read(handle, limit)):
+            pieces.append(piece)
+            limit -= len(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(handle)

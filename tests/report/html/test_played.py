@@ -93,6 +93,14 @@ def test_a_workload_whose_clock_is_wrong_is_drawn_where_it_was() -> None:
         assert own.begin == pytest.approx(life.began - begin, abs=31), "to within one poll"
 
 
+def test_time_in_which_the_workload_saw_nothing_is_told() -> None:
+    _, page = played(Fault("root_hangs", at=3000.0, lasts=600.0, who="workload", legs=("vllm",)))
+    told = [remark for remark in page.lanes[0].remarks if "could not see its files" in remark]
+    assert len(told) == 1
+    assert "charged to no stall budget" in told[0]
+    assert page.blind == ()
+
+
 def test_a_poller_that_was_killed_left_a_time_that_nobody_saw() -> None:
     done, page = played(Fault("kill_poller", at=2000.0, restart=600.0))
     assert [kill.role for kill in done.kills] == ["poller"]
