@@ -25,6 +25,11 @@ STALE_PERIODS = 3
 STALE_AT_LEAST = 2.0
 """Seconds; shorter periods than a renewal takes would make everybody stale."""
 
+UNREADABLE = "unreadable-"
+"""How the holder of a lease is called that cannot be read; the rest tells its bytes from others."""
+UNREADABLE_PERIOD = 20.0
+"""Seconds between renewals that such a holder is credited with: more than gate.yaml's usual interval."""
+
 Standing = Literal["free", "waiting", "held", "stale"]
 
 
@@ -48,11 +53,16 @@ def observe(watch: Watch, lease: Lease | None, mono: float) -> tuple[Watch, Stan
     if lease is None:
         return Watch(None, mono), "free"
     before = watch.seen
-    if before is None or before.holder != lease.holder:
+    if before is None or not _same_holder(before, lease):
         return Watch(lease, mono), "waiting"
     if before.counter != lease.counter:
         return Watch(lease, mono), "held"
     return watch, "stale" if mono - watch.since >= patience(lease) else "waiting"
+
+
+def _same_holder(before: Lease, now: Lease) -> bool:
+    both = before.holder.startswith(UNREADABLE) and now.holder.startswith(UNREADABLE)
+    return both or before.holder == now.holder
 
 
 def patience(lease: Lease) -> float:
@@ -72,9 +82,12 @@ def held_error(lease: Lease, run: str) -> RunHeld:
 
 
 async def current(store: Store) -> Lease | None:
-    """Who holds the run now: the lease, followed through the claims on its holders. Raises DocumentError."""
+    """Who holds the run now: the lease, followed through the claims on its holders.
+
+    Raises DocumentError for a claim that cannot be read.
+    """
     raw = await store.read(layout.LEASE)
-    lease = None if raw is None else documents.load(Lease, raw, layout.LEASE)
+    lease = None if raw is None else _holder(raw)
     passed: set[str] = set()
     while lease is not None and lease.holder not in passed:
         passed.add(lease.holder)
@@ -84,6 +97,26 @@ async def current(store: Store) -> Lease | None:
             return lease
         lease = documents.load(Lease, claim, key)
     return lease
+
+
+def _holder(raw: bytes) -> Lease:
+    """The lease in the file; one that cannot be read (a power cut, a newer gate) stands for whoever wrote it.
+
+    It is judged as any other: while its bytes change somebody is alive, and when they stand still it can be replaced.
+    """
+    try:
+        return documents.load(Lease, raw, layout.LEASE)
+    except DocumentError as error:
+        mark = sha256(raw).hexdigest()
+        return Lease(
+            holder=UNREADABLE + mark[:16],
+            host="a host that cannot be told",
+            pid=0,
+            command=f"unknown ({error.message})",
+            counter=int(mark[:8], 16),
+            period=UNREADABLE_PERIOD,
+            since=0.0,
+        )
 
 
 async def live_holder(store: Store, clock: Clock) -> Lease | None:
@@ -126,8 +159,6 @@ class Holding:
 
         A holder that may be dead is watched for `patience` seconds first; `waiting` is told so, once.
         """
-        if take_over and await self._depose_damaged():
-            return
         watch, told = Watch(), False
         while True:
             lease = await current(self._store)
@@ -146,17 +177,6 @@ class Holding:
                 waiting(lease, patience(lease))
             await clock.sleep(look_again(lease))
 
-    async def _depose_damaged(self) -> bool:
-        """A lease that cannot be read names nobody: taking over replaces it, once a damage."""
-        try:
-            await current(self._store)
-        except DocumentError:
-            raw = await self._store.read(layout.LEASE) or b""
-            if await self._store.create(layout.claim(f"damaged-{sha256(raw).hexdigest()[:16]}"), self._bytes()):
-                await self._store.replace(layout.LEASE, self._bytes())
-                return True
-        return False
-
     async def _depose(self, lease: Lease) -> None:
         if not await self._store.create(layout.claim(lease.holder), self._bytes()):
             winner = await current(self._store)
@@ -174,9 +194,7 @@ class Holding:
                 await self.check()
             return
         if raw != self._written:  # every tick renews: what we wrote ourselves need not be decoded
-            found = documents.load(Lease, raw, layout.LEASE)
-            if found.holder != self.mine.holder and found.holder not in self._deposed:
-                self._lose(found)
+            self._lose_to_another(_holder(raw))
         self.mine = dataclasses.replace(self.mine, counter=self.mine.counter + 1)
         await self._store.replace(layout.LEASE, self._bytes())
 
@@ -187,14 +205,19 @@ class Holding:
         if claim is not None:
             self._lose(documents.load(Lease, claim, layout.claim(self.mine.holder)))
         raw = await self._store.read(layout.LEASE)
-        found = None if raw is None else documents.load(Lease, raw, layout.LEASE)
-        if found is not None and found.holder != self.mine.holder and found.holder not in self._deposed:
-            self._lose(found)
+        if raw is not None:
+            self._lose_to_another(_holder(raw))
 
     async def release(self) -> None:
         """Leave the run free for the next. One that was lost is left alone."""
         await self.check()
         await self._store.remove(layout.LEASE)
+
+    def _lose_to_another(self, found: Lease) -> None:
+        """One that cannot be read is nobody's word: who takes over makes a claim."""
+        mine = found.holder == self.mine.holder or found.holder in self._deposed
+        if not mine and not found.holder.startswith(UNREADABLE):
+            self._lose(found)
 
     def _lose(self, to: Lease) -> None:
         self._lost = held_error(to, self._run)

@@ -128,7 +128,6 @@ def test_a_run_that_another_poller_holds(folder: Path) -> None:
     ("key", "raw", "said"),
     [
         (layout.attempt(1), b"{", "gate/attempts/0001.json"),
-        (layout.LEASE, b"torn", "gate/lease.json"),
         (layout.observations(TAG), b"[]\n", "expected a journal of observations"),
         (layout.verdict(TAG, "a"), b"{}", "expected format 'gate.verdict'"),
         (layout.decision(TAG), b"[]", "expected an object"),
