@@ -48,6 +48,11 @@ _VIEWS: Mapping[Kind, str] = {
     "state_foreign": "foreign",
     "state_delayed": "delayed",
 }
+_OTHERS = ("reports_limited", "reports_down", "clock_skew", "clock_jump", "list_lag")
+_FROM_THE_START = (
+    *("queue", "image_hang", "image_missing", "unschedulable", "agent_missing"),
+    *("setup_long", "task_long", "task_late", "state_stray"),
+)
 _ROOTS = ("disk_full", "root_hangs", "root_gone")
 _ENDS: Mapping[Kind, tuple[EndReason, int | None]] = {
     "oom": ("out_of_memory", 137),
@@ -120,11 +125,15 @@ class Troubles:
 
     def skews(self, who: Who) -> tuple[tuple[float, float], ...]:
         """(from when on, seconds) of these processes' wall clock."""
-        found = [f for f in self._faults if f.kind in ("clock_skew", "clock_jump") and f.who in (None, who)]
         return tuple(
-            (-1.0 if f.kind == "clock_skew" else self._moment(f, number), seconds_of(f))
-            for number, f in enumerate(found)
+            (self._window_start(f, number), seconds_of(f))
+            for number, f in enumerate(self._faults)
+            if f.kind in ("clock_skew", "clock_jump") and f.who in (None, who)
         )
+
+    def _window_start(self, fault: Fault, number: int) -> float:
+        """From when on it holds; a jump without a time happens at some moment."""
+        return self._moment(fault, number) if fault.kind == "clock_jump" else window_of(fault)[0]
 
     def list_lag(self) -> float:
         """Seconds."""
@@ -165,8 +174,8 @@ class Troubles:
 
     def begin(self, world: World) -> None:
         """Set up everything that happens at a time of its own."""
-        for fault, subject in self._windows():
-            self._at(world, window_of(fault)[0], lambda f=fault, s=subject: world.truth.strike(f, s))  # type: ignore[misc]
+        for at, fault, subject in self._windows():
+            self._at(world, at, lambda f=fault, s=subject: world.truth.strike(f, s))  # type: ignore[misc]
         for timed in self._drawn.timed:
             if timed.at is not None:
                 self._at(world, timed.at, lambda timed=timed: self._befall(world, timed))  # type: ignore[misc]
@@ -178,14 +187,14 @@ class Troubles:
             if fault.probability is None or dice.random() < fault.probability:
                 self._at(world, self._moment(fault, number), lambda f=fault, r=role: self._kill(world, f, r))  # type: ignore[misc]
 
-    def _windows(self) -> Iterator[tuple[Fault, str]]:
-        """Faults that are windows, with the leg or process they are about."""
-        for fault in self._faults:
-            if fault.kind in (*_API, *_BLURS, *_ROOTS, "reports_limited", "reports_down", "clock_skew", "list_lag"):
-                yield fault, fault.who or ", ".join(fault.legs)
-        for fault, leg in self._drawn.happening:
-            if fault.kind in _VIEWS:
-                yield fault, leg
+    def _windows(self) -> Iterator[tuple[float, Fault, str]]:
+        """When faults begin that nobody else writes down, with the leg, workload or process they are about."""
+        for number, fault in enumerate(self._faults):
+            if fault.kind in (*_API, *_BLURS, *_ROOTS, *_OTHERS):
+                yield self._window_start(fault, number), fault, fault.who or ", ".join(fault.legs)
+        for fault, subject in self._drawn.happening:
+            if fault.kind in (*_VIEWS, *_FROM_THE_START):
+                yield window_of(fault)[0], fault, subject
 
     def begun(self, world: World, workload: str, engine_id: str) -> None:
         """A workload of the run under test has begun to run for the first time."""
