@@ -6,11 +6,12 @@ on the runner's own disk is what the clean-up step and a next poller go by.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
 from gate.errors import GateError, StoreError
+from gate.machines.decision import SIGNALS
 from gate.machines.observations import CancelSeen
 from gate.poll import ending
 from gate.poll.ending import PollEnd
@@ -117,10 +118,12 @@ class _Work:
 
     async def _tell(self) -> None:
         signal = self._cancelled.signal
-        now = await self._session.now() if self._session is not None else await self._world.clock.now()
+        # Before the run was opened nothing has elapsed: the clock alone would tell how long this machine is up.
+        alone = replace(await self._world.clock.now(), boot=0.0)
+        now = await self._session.now() if self._session is not None else alone
         telling = self._session.telling if self._session is not None else Telling(self._world.reporters)
         open_legs = list(self._session.state.undecided) if self._session is not None else []
-        text = f"cancelled by signal {signal}"
+        text = f"cancelled by {SIGNALS.get(signal, f'signal {signal}')}"
         if self._cancelled.problem:
             text += f"; it could not be noted on this machine: {self._cancelled.problem}"
         await telling.note("cancelled", text, now, {"signal": signal, "open": open_legs})

@@ -62,7 +62,8 @@ class Telling:
 
     async def verdict(self, verdict: Verdict, now: Now, *, again: bool = False) -> None:
         """A verdict that is durable. `again`: it was there before this process began, and may have been told."""
-        text = f"{verdict.outcome.value} ({verdict.reason.value}): {verdict.sentence}"
+        carried = ", carried from an earlier attempt" if verdict.carried_from is not None else ""
+        text = f"{verdict.outcome.value} ({verdict.reason.value}{carried}): {verdict.sentence}"
         data = {"verdict": encode(verdict), "again": again}
         await self.emit(Event("verdict", now.wall, now.boot, verdict.leg, text, data))
 

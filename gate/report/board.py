@@ -74,8 +74,9 @@ class Board:
                 root_blind=data["root_blind"],
             )
         if event.kind in ("tick", "decision"):
-            decision = decision_of(event) or self._frame.decision
-            self._frame = replace(self._frame, elapsed=event.elapsed, decision=decision)
+            decision = decision_of(event)
+            frame = self._frame if decision is None else self._frame.decided(decision)
+            self._frame = replace(frame, elapsed=event.elapsed)
             self._looked = self._now()
         verdict = verdict_of(event)
         if verdict is not None:
@@ -84,7 +85,7 @@ class Board:
             self._above(event, Text(f"{plain(event.leg)}: " if event.leg else "").append(plain(event.text)))
 
     def _verdict(self, event: Event, verdict: Verdict) -> None:
-        if event.data.get("again") or verdict.outcome is Outcome.NOT_JUDGED:
+        if event.data.get("again") or verdict.outcome is Outcome.NOT_JUDGED or verdict.carried_from is not None:
             return  # the rows show them; a thousand lines of "not judged" would bury the leg that decided
         word = verdict.outcome.value
         line = Text.assemble(

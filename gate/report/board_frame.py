@@ -85,6 +85,17 @@ class Frame:
         rows = tuple(row if row.outcome is not None else _later(row, seconds) for row in self.rows)
         return replace(self, rows=rows, elapsed=self.elapsed + seconds, since=seconds)
 
+    def decided(self, decision: Decision) -> Frame:
+        """The last frame. A leg that a cancel left unjudged is shown so, and not as what it was when last looked at."""
+        outcomes = {leg.leg: leg for leg in decision.legs}
+        rows = tuple(
+            replace(row, outcome=outcomes[row.leg].outcome, reason=outcomes[row.leg].reason, changed=None, note="")
+            if row.outcome is None and row.leg in outcomes
+            else row
+            for row in self.rows
+        )
+        return replace(self, rows=rows, decision=decision)
+
 
 def render(frame: Frame, width: int, height: int) -> RenderableType:
     """The frame for a terminal of this size."""
@@ -153,20 +164,24 @@ def _said(rows: Sequence[LegRow]) -> str:
 
 
 def leg_table(rows: Sequence[LegRow], width: int) -> Table:
-    """A row a leg."""
+    """A row a leg. Columns in which nothing stands are left out: in eighty of them the values need the room."""
     wide = width >= WIDE
+    turns, changed = any(row.turns for row in rows), any(row.changed is not None for row in rows)
     table = Table(box=None, expand=True, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     table.add_column("LEG", no_wrap=True, max_width=34 if wide else 22, overflow="ellipsis")
     table.add_column("STATE", no_wrap=True, min_width=12)
     table.add_column("TIME", no_wrap=True)
-    table.add_column("TURNS", no_wrap=True, justify="right")
-    table.add_column("CHANGED", no_wrap=True, justify="right")
+    if turns:
+        table.add_column("TURNS", no_wrap=True, justify="right")
+    if changed:
+        table.add_column("CHANGED", no_wrap=True, justify="right")
     table.add_column("VALUES", no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows:
         word = state_of(row)
         name = Text(plain(row.leg), style="" if row.blocking else "dim italic")
         state = Text(f"{GLYPHS.get(word, RUNNING)} {word}", style=STYLES.get(word, ""))
-        table.add_row(name, state, _time(row, wide=wide), _turns(row), _changed(row), _values(row))
+        between = [*([_turns(row)] if turns else []), *([_changed(row)] if changed else [])]
+        table.add_row(name, state, _time(row, wide=wide), *between, _values(row, wide=wide))
     return table
 
 
@@ -186,7 +201,7 @@ def _time(row: LegRow, *, wide: bool) -> Text:
 
 
 def _turns(row: LegRow) -> Text:
-    again = row.resumes + row.recaps + row.redrives
+    again = row.recaps + row.redrives  # a resumed conversation is how it should be
     text = Text(str(row.turns) if row.turns else "–", style="" if row.turns else "dim")
     return text.append(f" ↻{again}", style="yellow") if again else text
 
@@ -197,21 +212,27 @@ def _changed(row: LegRow) -> Text:
     return Text(spell(int(row.changed)), style="yellow" if row.changed > STALE else "dim")
 
 
-def _values(row: LegRow) -> Text:
+def _values(row: LegRow, *, wide: bool) -> Text:
     text = Text()
     if not row.blocking:
         text.append("informing", style="dim italic").append("  ")
     if row.outcome not in (None, Outcome.PASS):
-        reason = row.reason.value.replace("_", " ") if row.reason is not None else ""
-        text.append(reason, style=STYLES[row.outcome.value]).append("  ")
+        if row.reason is not None and (wide or not row.note):  # the sentence says more
+            text.append(row.reason.value.replace("_", " "), style=STYLES[row.outcome.value]).append("  ")
         return text.append(plain(row.note), style="dim")
     if row.flaky:
         text.append("flaky", style="yellow").append("  ")
-    for key, value in row.fields:
+    for key, value in _named(row.fields):
         text.append(f"{plain(cut(key, 24))} ", style="dim").append(f"{plain(cut(_short(value), 24))}  ")
     if row.note and row.outcome is None:
         text.append(plain(row.note), style="dim")
     return text
+
+
+def _named(fields: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Shown fields under the last word of their keys, where that tells them apart."""
+    found = Counter(key.rpartition(".")[2] for key, _ in fields)
+    return [(last if found[last := key.rpartition(".")[2]] == 1 else key, value) for key, value in fields]
 
 
 def _short(value: str) -> str:

@@ -58,7 +58,7 @@ def next_commands(decision: Decision) -> tuple[str, ...]:
         case "SUPERSEDED":
             return (f"gate status {run}", f"gate stop --run {run}   (it is left running until its time-out)")
         case "CANCELLED":
-            return (f"gate reap --run {run}", *look[:1], f"gate retry {run}")
+            return (*look[:1], f"gate retry {run}", f"gate reap --run {run}   (where anything is left)")
 
 
 def _ordered(legs: Sequence[LegDecision]) -> list[LegDecision]:

@@ -16,7 +16,9 @@ from rich.console import Console
 from gate.contracts import Phase
 from gate.machines.observations import EngineBlind
 from gate.machines.rows import row_from_json, row_json, rows
+from gate.machines.verdict import Outcome, Reason
 from gate.report.board_frame import Frame, render
+from gate.rundir.formats import Decision, LegDecision
 from tests.machines.gate_world import BUSY, GOOD, INTERVAL, LOST, Player, at, leg, pointer, rules, view
 from tests.report.reports import HOSTILE, OBEYED, events, heading
 
@@ -49,7 +51,7 @@ def test_a_row_a_leg() -> None:
     a, b, c, d = (next(line for line in lines if line.startswith(f"{name} ")) for name in "abcd")
     assert "● running" in a
     assert "of 11 h 6 min" in a
-    assert "3 ↻2" in a
+    assert "↻" not in a, "a resumed conversation is how it should be"
     assert "15 min" in a
     assert "gain 1.0" in a
     assert "✘ FAIL" in b
@@ -75,6 +77,38 @@ def test_blindness_is_said() -> None:
     text = "\n".join(shown(blind.later(10)))
     assert "engine not seen for 1 min 40 s: refused (HTTP 503)" in text
     assert "shared root not seen for 40 s: nothing is decided meanwhile" in text
+
+
+def test_what_is_unusual_about_turns_is_marked() -> None:
+    play = Player(rules(leg("a")))
+    play.tick(a=view(BUSY, pointer=pointer(turns=5, resumes=2, recaps=1, redrives=1)))
+    assert "5 ↻2" in "\n".join(shown(frame(play)))
+
+
+def test_eighty_columns_have_room_for_the_reason() -> None:
+    play = Player(rules(leg("docker-12h"), fail_fast=False))
+    play.tick(INTERVAL, **{"docker-12h": view(LOST, "docker-12h", pointer=pointer(turns=0))})
+    lines = shown(frame(play), 80)
+    assert any("✘ FAIL" in line and 'stop_reason is "gave_up"' in line for line in lines)
+    assert "TURNS" not in "\n".join(lines), "a column in which nothing stands takes room"
+
+
+def test_shown_keys_go_by_their_last_word_where_that_tells_them_apart() -> None:
+    row = frame(mixed()).rows[0]
+    fields = (("result.step", "5"), ("a.gain", "1"), ("b.gain", "2"))
+    text = "\n".join(shown(replace(frame(mixed()), rows=(replace(row, fields=fields),)), 160))
+    assert "step 5  a.gain 1  b.gain 2" in text
+
+
+def test_the_last_frame_of_a_cancelled_run_shows_nothing_as_running() -> None:
+    legs = tuple(LegDecision(x, True, Outcome.NOT_JUDGED, Reason.CANCELLED, False, False) for x in "abcd")
+    end = Decision("run-7", 1, "t", "full", "CANCELLED", 130, "cancelled by SIGINT", legs, 0.0, 0.0)
+    lines = shown(frame(mixed()).decided(end))
+    text = "\n".join(lines)
+    assert "running" not in text
+    assert "queued" not in text
+    assert "NOT_JUDGED" in next(line for line in lines if line.startswith("a "))
+    assert "✘ FAIL" in next(line for line in lines if line.startswith("b ")), "what was judged stays"
 
 
 def thousand() -> Player:

@@ -63,7 +63,8 @@ def test_a_thousand_lost_legs_are_counted() -> None:
 def test_cancelled_and_superseded_name_the_next_command() -> None:
     cancelled = Player(rules())
     cancelled.observe(CancelSeen(2))
-    assert "next  gate reap --run run" in text_of(cancelled)
+    assert "next  gate retry run" in text_of(cancelled)
+    assert "gate reap --run run" in text_of(cancelled)
     superseded = Player(rules())
     superseded.observe(SupersedeSeen(NewerRun("9", "c" * 40, "")))
     assert text_of(superseded).startswith(" SUPERSEDED  superseded by run 9")

@@ -12,6 +12,8 @@ from gate.engines.local.identity import LocalId, Machine
 from gate.engines.local.registry import Entry, Registry
 
 _SHOWN = 3
+CONTAINED = {"namespace": "in a pid namespace of its own", "subreaper": "its processes are followed one by one"}
+"""How what a workload starts is kept together, for people."""
 
 
 @dataclass(slots=True)
@@ -176,7 +178,7 @@ def _process(status: Supervised | None) -> tuple[int, int]:
 
 
 def _level(status: Supervised) -> str:
-    return f"contained by {status.containment}" if status.containment else ""
+    return CONTAINED.get(status.containment, status.containment)
 
 
 def _named(processes: tuple[Process, ...]) -> str:
