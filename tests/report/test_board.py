@@ -87,7 +87,7 @@ def test_what_is_unusual_about_turns_is_marked() -> None:
 
 def test_eighty_columns_have_room_for_the_reason() -> None:
     play = Player(rules(leg("docker-12h"), fail_fast=False))
-    play.tick(INTERVAL, **{"docker-12h": view(LOST, "docker-12h", pointer=pointer(turns=0))})
+    play.tick(INTERVAL, **{"docker-12h": view(LOST, "docker-12h", pointer=pointer("docker-12h", turns=0))})
     lines = shown(frame(play), 80)
     assert any("✘ FAIL" in line and 'stop_reason is "gave_up"' in line for line in lines)
     assert "TURNS" not in "\n".join(lines), "a column in which nothing stands takes room"
