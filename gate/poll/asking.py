@@ -24,15 +24,20 @@ class Asking(Generic[T]):
         self._tasks = tasks
         self._question = question
         self._ask: _Ask[T] | None = None
+        self._wanted: anyio.Event | None = None
         self.overdue = False
         """The question under way was begun in an earlier round."""
 
     def begin(self) -> None:
         """Ask, unless an answer is still on its way."""
         self.overdue = self._ask is not None
-        if self._ask is None:
-            self._ask = _Ask()
-            self._tasks.start_soon(self._run, self._ask)
+        if self._ask is not None:
+            return
+        self._ask = _Ask()
+        if self._wanted is None:
+            self._wanted = anyio.Event()
+            self._tasks.start_soon(self._serve)
+        self._wanted.set()
 
     async def take(self, patience: float) -> T | None:
         """The answer, or None where it has not come within `patience` seconds: it is kept for the next `take`."""
@@ -59,6 +64,13 @@ class Asking(Generic[T]):
         """An answer is awaited."""
         return self._ask is not None and not self._ask.done.is_set()
 
-    async def _run(self, ask: _Ask[T]) -> None:
-        ask.answer = await self._question()
-        ask.done.set()
+    async def _serve(self) -> None:
+        """One task for all rounds: making one anew costs more than most answers."""
+        while True:
+            assert self._wanted is not None
+            await self._wanted.wait()
+            self._wanted = anyio.Event()
+            ask = self._ask
+            if ask is not None and not ask.done.is_set():
+                ask.answer = await self._question()
+                ask.done.set()

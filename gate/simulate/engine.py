@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 import anyio
+import trio
 from anyio.abc import TaskGroup
 
 from gate.bootstrap import exits
@@ -67,7 +68,7 @@ class SimEngine:
         self._items: dict[str, Item] = {}
         self._gone: list[Item] = []
         self._count = 0
-        self._ended = anyio.Event()
+        self._ended = trio.Event()
 
     @property
     def kind(self) -> str:
@@ -211,7 +212,7 @@ class SimEngine:
 
     def _tell(self) -> None:
         self._ended.set()
-        self._ended = anyio.Event()
+        self._ended = trio.Event()
 
     def _schedule(self, item: Item) -> None:
         """Its end, as far as it is known in advance; or its process."""
@@ -266,9 +267,15 @@ class SimEngine:
             self._gone.append(self._items.pop(item.id))
 
     def _shown(self, item: Item, now: float, places: Mapping[str, int]) -> Workload:
-        phase = item.phase(now)
+        phase, before, place = item.phase(now), item.shown, places.get(item.id)
+        if before is not None and (before.phase, before.queue_position, before.restarts) == (
+            phase,
+            place,
+            item.restarts,
+        ):
+            return before
         ended, pending = phase.terminal, phase is Phase.PENDING
-        return Workload(
+        item.shown = Workload(
             id=item.id,
             name=item.request.name,
             tag=item.request.tag,
@@ -278,9 +285,10 @@ class SimEngine:
             reason=item.end.reason if ended else item.course.waits_for if pending else "",
             exit_code=item.end.code if ended else None,
             message=item.course.waits if pending else "",
-            queue_position=places.get(item.id),
+            queue_position=place,
             restarts=item.restarts,
         )
+        return item.shown
 
     def _places(self, now: float) -> Mapping[str, int]:
         """Places in the queue of what is Pending."""

@@ -9,7 +9,7 @@ from typing import Literal
 
 import anyio
 
-from gate.contracts import EndReason, Phase, WorkloadRequest
+from gate.contracts import EndReason, Phase, Workload, WorkloadRequest
 from gate.simulate.legworld import SimSignals
 
 
@@ -96,6 +96,8 @@ class Item:
     past: list[tuple[float, Phase, EndReason]] = field(default_factory=list)
     """Phases of earlier starts."""
     vanished: float | None = None
+    shown: Workload | None = None
+    """As it was shown last: the same object while nothing changes, which those who compare are glad of."""
 
     def kill(self) -> None:
         """End everything of it with force."""

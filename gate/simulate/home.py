@@ -45,6 +45,9 @@ class SimHome:
         self._seen_cold = 0
         self._woken = 0
         self._changed = trio.Event()
+        self._keys = leg.judge.keys()
+        self._views: dict[str, tuple[bytes | bytearray, StateView]] = {}
+        """State files as they were read last: not read again while their content is the same."""
 
     # --- what the simulated world does ---------------------------------------------------------------
 
@@ -112,12 +115,13 @@ class SimHome:
         """Wait for the next change; while blind nobody tells of one."""
         if self.blind or not self.disk.present:
             await trio.sleep(min(beat, longest))
+        elif self._woken != self._changes:
+            await trio.lowlevel.checkpoint()
         else:
             with trio.move_on_after(longest):
                 while self._woken == self._changes:
                     self._changed = trio.Event()
                     await self._changed.wait()
-        await trio.lowlevel.checkpoint()
         self._woken = self._changes
 
     async def scan(self, *, full: bool) -> Scan:
@@ -139,8 +143,13 @@ class SimHome:
         counting, strays = sort_out(within, self.leg.state)
         if not counting and strays:
             return (StateView("absent", detail="files that do not count: " + ", ".join(strays)),)
-        keys = self.leg.judge.keys()
-        return tuple(parse(bytes(self.disk.files[start + rel]), keys, start + rel) for rel in counting)
+        return tuple(self._parsed(start + rel) for rel in counting)
+
+    def _parsed(self, path: str) -> StateView:
+        raw, known = self.disk.files[path], self._views.get(path)
+        if known is None or known[0] is not raw:
+            known = self._views[path] = (raw, parse(bytes(raw), self._keys, path))
+        return known[1]
 
     async def publish(self, document: Pointer | LegResult) -> None:
         """Write pointer.json or leg.json."""
