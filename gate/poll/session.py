@@ -63,12 +63,9 @@ class Session:
         self._codec = codec
         self._line = Timeline(begin, reading)
         self._unwritten = bytearray()
+        self._head = b""
+        """The journal's first line while it is not durable."""
         self._verdicts: dict[str, Verdict] = {}
-
-    @property
-    def pending(self) -> bool:
-        """Something that must be durable is not yet."""
-        return bool(self._verdicts)
 
     async def instant(self) -> Instant:
         """Now, on the attempt's time."""
@@ -86,7 +83,7 @@ class Session:
             return
         at = await self.instant()
         # No await between these: a cancel that ends the append must not part the journal from the state.
-        self._record(self._codec.encode(observation, at))
+        self._record(observation, at)
         self.state, actions = gate.step(self.state, observation, at.now())
         self._take(actions)
         await self._append()
@@ -119,13 +116,16 @@ class Session:
 
     def begin(self) -> None:
         """Write the journal's first line, together with the first observation."""
-        self._record(self._codec.head())
+        self._head = self._codec.head()
+        self._unwritten += self._head
 
-    def _record(self, line: bytes) -> None:
+    def _record(self, observation: Observation, at: Instant) -> None:
         if len(self._unwritten) > BUFFER:
-            self._unwritten.clear()
+            # Before the line is made: it would say what changed since lines that are lost. Without a first line
+            # nothing of the journal could be read.
+            self._unwritten[:] = self._head
             self._codec.restart()
-        self._unwritten += line
+        self._unwritten += self._codec.encode(observation, at)
 
     async def _append(self) -> None:
         try:
@@ -134,6 +134,7 @@ class Session:
             self.trouble = error.message
         else:
             self._unwritten.clear()
+            self._head = b""
 
     # --- making durable ------------------------------------------------------------------------------
 
@@ -147,6 +148,8 @@ class Session:
 
         Raises RunHeld where another poller has taken the run: then nothing was written.
         """
+        if self._unwritten and self.state.decision is not None:
+            await self._append()  # nothing is observed any more that would bring the rest of the journal along
         if not self._verdicts:
             self.trouble = ""
             return True

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gate.contracts import LegView, NewerRun, Phase, Workload
-from gate.errors import DocumentError
+from gate.errors import DocumentError, StoreFull
 from gate.machines import gate
 from gate.machines.clock import Now
 from gate.machines.gate_state import GateState
@@ -29,7 +29,7 @@ from gate.machines.observations import (
     VerdictsFound,
 )
 from gate.machines.verdict import Field, Outcome, Reason, StateView, Verdict
-from gate.poll import journal
+from gate.poll import journal, session
 from gate.poll.driver import poll
 from gate.poll.journal import Codec, Header
 from gate.poll.rules import rules_of
@@ -39,6 +39,7 @@ from gate.rundir.journal import line
 from gate.rundir.run import Run
 from gate.simulate.store import MemoryStore
 from tests.dispatch.plans import plan
+from tests.poll.test_driver import Failing, setter
 from tests.poll.worlds import TAG, Scene, Script, attempt_of, play, virtual
 
 WALL = 1_800_000_000_000
@@ -88,7 +89,7 @@ async def killed_every(seconds: float, pause: float) -> tuple[Scene, int, int]:
     return scene, codes[0], lives
 
 
-@pytest.mark.parametrize("seconds", [0.5, 1.5, 2.5, 3.5, 5.5, 8.5, 11.5])
+@pytest.mark.parametrize("seconds", [0.7, 1.5, 2.5, 3.5, 5.5, 8.5, 11.5])
 @pytest.mark.parametrize("pause", [0.0, 3.0])
 def test_killed_at_every_tick_it_comes_to_the_same_verdicts(seconds: float, pause: float) -> None:
     async def main() -> None:
@@ -149,6 +150,46 @@ def test_an_unchanged_tick_is_a_few_bytes() -> None:
         lines = bytes(scene.disk.files[layout.observations(TAG)]).splitlines()
         assert min(map(len, lines)) <= 16
         assert sum(len(text) <= 16 for text in lines) >= 5
+
+    virtual(main)
+
+
+@pytest.mark.parametrize("full_from", [0.0, 4.2])
+def test_a_journal_that_lost_lines_to_a_full_disk_is_still_one_and_ends_where_the_poller_is(
+    full_from: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More came meanwhile than is kept in memory. The first line is never among what is given up."""
+    monkeypatch.setattr(session, "BUFFER", 300)
+
+    async def main() -> None:
+        scene = await fresh()
+        store = Failing(MemoryStore(scene.disk), StoreFull, only="observations")
+
+        def beat(number: int) -> None:
+            scene.pointer("a", sequence=number, phase="setup", state=False)
+
+        script = [(full_from, setter(store, True)), (9.2, setter(store, False))]
+        script += [(at / 2, partial(beat, at)) for at in range(1, 16)]
+        seen: list[Mapping[str, LegView]] = []
+        real = gate.step
+
+        def spy(state: GateState, observation: Observation, now: Now) -> Any:
+            if isinstance(observation, Tick) and isinstance(observation.legs, Mapping):
+                seen.append(observation.legs)
+            return real(state, observation, now)
+
+        monkeypatch.setattr(gate, "step", spy)
+        with anyio.move_on_after(12):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(play, script)
+                await poll(scene.world(store=store), scene.attempt)
+        found = journal.read(bytes(scene.disk.files[layout.observations(TAG)]), "journal")
+        assert found is not None
+        told = [observation for _, observation in found[1]]
+        ticks = [one.legs for one in told if isinstance(one, Tick) and isinstance(one.legs, Mapping)]
+        assert len(ticks) < len(seen), "lines were lost"
+        assert all(tick in seen for tick in ticks), "and none of those that are there says what never was"
+        assert ticks[-1] == seen[-1]
 
     virtual(main)
 
