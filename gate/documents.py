@@ -42,15 +42,18 @@ T = TypeVar("T")
 
 
 def dump(document: Document) -> bytes:
-    """`document` as one JSON object, `format` and `format_version` first, keys in field order, a newline at the end."""
+    """`document` as one JSON object, `format` and `format_version` first, keys in field order, a newline at the end.
+
+    A line a field, and a line for each object in a list of them: people read these files too.
+    """
     body = {"format": document.FORMAT, "format_version": document.VERSION, **_encode(document)}
-    return _bytes(json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    return _bytes("{\n" + ",\n".join(f" {_PLAINLY(key)}: {_field(value)}" for key, value in body.items()) + "\n}\n")
 
 
 def dump_line(document: Document) -> bytes:
     """The same on one line, for journals."""
     body = {"format": document.FORMAT, "format_version": document.VERSION, **_encode(document)}
-    return _bytes(json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+    return _bytes(_CLOSELY(body) + "\n")
 
 
 def load(cls: type[D], raw: bytes, where: str) -> D:
@@ -103,16 +106,18 @@ def parse_strict(raw: bytes) -> Json:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 at byte {error.start}") from error
+    if text.startswith("\ufeff"):
+        raise json.JSONDecodeError("Unexpected UTF-8 BOM (decode using utf-8-sig)", text, 0)
     try:
-        return json.loads(
-            text,
-            object_pairs_hook=_no_duplicates,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-            parse_int=_small_int,
-        )
+        return _STRICT.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _field(value: Json) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n  " + ",\n  ".join(map(_PLAINLY, value)) + "\n ]"
+    return _PLAINLY(value)
 
 
 def _bytes(text: str) -> bytes:
@@ -147,6 +152,14 @@ def _small_int(text: str) -> int:
     if len(text) > 400:
         raise ValueError(f"number out of range: {text[:40]}…")
     return int(text)
+
+
+# Made once: json.dumps and json.loads make theirs anew with every call.
+_PLAINLY = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_CLOSELY = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite, parse_int=_small_int
+)
 
 
 class _Mismatch(Exception):

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from gate.documents import Json
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+
 
 def line(entry: Mapping[str, Json]) -> bytes:
     """`entry` on one line of its own."""
-    return (json.dumps(entry, ensure_ascii=False, separators=(",", ":"), default=str) + "\n").encode(
-        "utf-8", "backslashreplace"
-    )
+    return (_encode(entry) + "\n").encode("utf-8", "backslashreplace")

@@ -8,15 +8,12 @@ from collections.abc import Iterator
 from gate.documents import Json, parse_strict
 from gate.errors import DocumentError
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
 
 def line(value: Json) -> bytes:
     """`value` as one line, as short as JSON gets."""
-    return (
-        json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
-            "utf-8", "backslashreplace"
-        )
-        + b"\n"
-    )
+    return _encode(value).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def whole(raw: bytes) -> bytes:
