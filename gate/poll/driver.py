@@ -6,6 +6,7 @@ driver awaits the contracts it is given and nothing else; a cancel ends whatever
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import anyio
@@ -14,6 +15,7 @@ import anyio.abc
 from gate.contracts import LegQuery, LegView
 from gate.documents import Json
 from gate.errors import EXIT_NOT_MEASURED, EXIT_UNDECIDED, DocumentError, GateError, RunHeld, StoreError
+from gate.machines.gate_ends import last_call
 from gate.machines.observations import (
     CancelSeen,
     Decide,
@@ -24,6 +26,7 @@ from gate.machines.observations import (
     SupersedeSeen,
     Tick,
 )
+from gate.plan.model import PollBudgets
 from gate.poll import cancelling, ending
 from gate.poll.asking import Asking
 from gate.poll.ending import PollEnd
@@ -48,7 +51,14 @@ PATIENCE_ONCE = 60.0
 RETRY = 5.0
 """Seconds at most between two tries to write down what is decided."""
 GIVE_UP = 60.0
-"""Seconds at least for which those go on; longer where the outage budget is."""
+"""Seconds at least for which those go on; longer where the outage budget is. The poll deadline ends them."""
+EARLY = 0.5
+"""Seconds by which a wait may end early, as clocks round, and still have reached its tick."""
+AT_LEAST = 60.0
+SETTLE_AT_LEAST = 15.0
+"""Seconds for a poller that is started when the deadline is past, and for what it stops."""
+EXIT = 7.0
+"""Seconds before its deadline in which a poller gives its run up and exits."""
 
 
 async def poll(
@@ -132,12 +142,21 @@ class _Poller:
         eye = await self._eye(session)
         self._engine = Asking(tasks, eye.look)
         newer = Asking(tasks, NewerQuestion(self._world.supersede, self._world.clock, self._telling).ask)
+        # Every answer may be slow, one after the other: together they must not hold poll beyond its deadline.
+        with anyio.move_on_after(max(AT_LEAST, await self._left(session) - EXIT)):
+            return await self._until_decided(session, self._engine, newer)
+        return await self._overdue(session)
+
+    async def _until_decided(
+        self, session: Session, engine: Asking[EngineSeen | EngineBlind], newer: Asking[SupersedeSeen | None]
+    ) -> PollEnd:
         rules = session.state.rules
+        await self._join(session, rules.poll)
         while True:
             began = await self._world.clock.now()
             await self._renew()
             if session.state.decision is None and session.decision is None:
-                await self._tick(session, self._engine, newer)
+                await self._tick(session, engine, newer)
             durable = await session.flush()
             await self._telling.tick(session.state, await session.now())
             if durable and (end := await self._conclude(session)) is not None:
@@ -147,9 +166,37 @@ class _Poller:
             if await self._stuck(session, rules, durable=durable):
                 why = f"not stopped: nothing can be written down ({session.trouble})"
                 return PollEnd(None, EXIT_NOT_MEASURED, ending.alive(session, self._world.engine.kind, why))
-            decided = session.decided is not None
-            wait = min(rules.poll.interval, RETRY) if decided else rules.poll.interval
-            await self._pause(began.mono + wait)
+            if session.decided is not None:
+                await self._pause(began.mono + min(rules.poll.interval, RETRY))
+            else:
+                await self._pause(await self._due(session, rules.poll.interval))
+
+    async def _overdue(self, session: Session) -> PollEnd:
+        """What was decided or not when the deadline came in the middle of something that hangs."""
+        await self._note(
+            "overdue", f"the poll deadline is here, and something hangs: {session.trouble or 'the engine'}"
+        )
+        why = "not seen gone before the poll deadline"
+        code = EXIT_NOT_MEASURED if session.decision is None else session.decision.exit_code
+        return PollEnd(session.decision, code, ending.alive(session, self._world.engine.kind, why))
+
+    async def _join(self, session: Session, poll: PollBudgets) -> None:
+        """Go on at the moments at which the poller before looked.
+
+        Fail-fast decides by what one look shows: at other moments than without the restart it could come to less.
+        """
+        elapsed = (await session.now()).mono
+        ended = session.decided is not None or session.decision is not None
+        if self._once or ended or elapsed < EARLY or elapsed >= last_call(poll):
+            return
+        await self._telling.tick(session.state, await session.now())
+        await self._pause(await self._due(session, poll.interval))
+
+    async def _due(self, session: Session, interval: float) -> float:
+        """When the next tick is due, on `mono`: a whole number of intervals after the attempt's first poll."""
+        elapsed = (await session.now()).mono
+        ticks = math.floor((elapsed + min(EARLY, interval / 10)) / interval) + 1
+        return (await self._world.clock.now()).mono + ticks * interval - elapsed
 
     async def _open(
         self, tasks: anyio.abc.TaskGroup, *, takeover: bool, interval: float | None, fail_fast: bool | None
@@ -282,11 +329,15 @@ class _Poller:
             await self._note("kept", text, {"workload": lease_.workload, "until": lease_.until})
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._renew_while_settling)
-            remaining = await ending.stop_the_rest(
-                session, self._attempt, world.engine, world.clock, kept, ending.SETTLE
-            )
+            # what is not seen gone by the deadline is named: the job's own end must not come first
+            budget = min(ending.SETTLE, max(SETTLE_AT_LEAST, await self._left(session) - 2 * EXIT))
+            remaining = await ending.stop_the_rest(session, self._attempt, world.engine, world.clock, kept, budget)
             tasks.cancel_scope.cancel()
         return remaining
+
+    async def _left(self, session: Session) -> float:
+        """Seconds until the poll deadline."""
+        return session.state.rules.poll.deadline - (await session.now()).boot
 
     async def _ended(self, decision: Decision, remaining: tuple[Remaining, ...]) -> PollEnd:
         for left_over in remaining:
