@@ -211,8 +211,11 @@ class _Driver:
         seen = Prepared("", None, "prepare", f"The leg's directory was not there: {late}.")
         with anyio.move_on_after(action.budget):
             try:
-                seen = Prepared(await self._world.home.open(), None, "agent", f"The agent did not answer: {late}.")
+                where = await self._world.home.open()
                 self._ledger.open()
+                seen = Prepared(where, None, "prepare", f"What was staged was not copied in: {late}.")
+                await self._world.home.equip()
+                seen = replace(seen, problem="agent", detail=f"The agent did not answer: {late}.")
                 agent = self._world.agent
                 seen = replace(seen, agent_version=await agent.version() if agent is not None else None)
                 seen = replace(seen, problem="prepare", detail=f"The leg's directory could not be seen: {late}.")

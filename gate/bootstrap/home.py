@@ -118,12 +118,20 @@ class FileHome:
     # --- opening -------------------------------------------------------------------------------------
 
     async def open(self) -> str:
-        """Make this start's directory and copy in what was staged. Raises StoreError, ArtifactError."""
-        folders = await self._call(self._writes, COPYING, "prepare the leg's directory", self._open)
+        """Make this start's directory. Raises StoreError."""
+        folders = await self._call(self._writes, COPYING, "make the leg's directory", self._open)
         self._folders = folders
         self._liveness = Liveness(folders.workspace, folders.session)
         await self._scan_all()
         return folders.base.name
+
+    async def equip(self) -> None:
+        """Copy in what was staged: apart from `open`, so that a leg whose artifact is wrong can say so in its result.
+
+        Raises StoreError, ArtifactError.
+        """
+        self._folders = await self._call(self._writes, COPYING, "copy in what was staged", self._equip)
+        await self._scan_all()
 
     def _open(self) -> Folders:
         os.stat(self._run_dir)  # noqa: PTH116 - a root that is not mounted is not to be made here
@@ -134,6 +142,10 @@ class FileHome:
         if self._leg.kind == "command":
             _folder(base / layout.SESSION / "run", 0o755)
         replace_whole(base / RESERVE, b"\0" * 65536, 0o600)
+        return Folders(base, "")
+
+    def _equip(self) -> Folders:
+        base = self.folders.base
         for name in self._leg.files:
             if counts(f"{layout.WORKSPACE}/{name}", self._leg.state):
                 raise ArtifactError(

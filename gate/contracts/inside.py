@@ -67,7 +67,11 @@ class LegHome(Protocol):
     """One leg's own directory inside the workload: `legs/LEG/TAG/INCARNATION/`."""
 
     async def open(self) -> str:
-        """Make this start's directory (never one that exists), copy in the staged files; return the incarnation."""
+        """Make this start's directory (never one that exists); return the incarnation."""
+        ...
+
+    async def equip(self) -> None:
+        """Copy in artifact and staged files. Raises ArtifactError where one is not what it should be, StoreError."""
         ...
 
     async def idle(self, beat: float, longest: float) -> None:

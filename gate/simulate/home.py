@@ -111,6 +111,10 @@ class SimHome:
         self.disk.write(f"{self._base}/{layout.JOURNAL}", b"")
         return name
 
+    async def equip(self) -> None:
+        """Nothing is staged here."""
+        self._reachable()
+
     async def idle(self, beat: float, longest: float) -> None:
         """Wait for the next change; while blind nobody tells of one."""
         if self.blind or not self.disk.present:

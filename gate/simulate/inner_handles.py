@@ -33,6 +33,12 @@ class OwnedHome:
         self._life.done(step, "open")
         return self._trace.incarnation
 
+    async def equip(self) -> None:
+        step = self._life.begin("equip")
+        await self._roots.write()
+        await self._home.equip()
+        self._life.done(step, "equip")
+
     async def idle(self, beat: float, longest: float) -> None:
         self._life.check()
         if self._roots.blind():

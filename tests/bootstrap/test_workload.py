@@ -82,7 +82,8 @@ def test_a_staged_file_is_never_the_state_file_of_a_leg_that_has_not_begun(tmp_p
     staged = stage(tmp_path, leg, files={"out/state.json": '{"done": true, "stop_reason": "converged"}'})
     code, said = staged.run()
     assert code == exits.LEG_FAILED, said
-    assert "'out/state.json'" in said
+    assert staged.result().reason is Reason.PREPARE_FAILED
+    assert "'out/state.json'" in staged.result().sentence
     assert not list((staged.base() / "workspace").iterdir()), "neither copied nor run"
 
 
@@ -94,9 +95,24 @@ def test_a_root_with_a_step_up_is_a_root(tmp_path: Path) -> None:
 
 
 def test_a_staged_file_that_is_missing_is_said(tmp_path: Path) -> None:
-    code, said = stage(tmp_path, command_leg("true", files=("gone.py",))).run()
-    assert code == exits.LEG_FAILED
-    assert "gone.py" in said
+    staged = stage(tmp_path, command_leg("true", files=("gone.py",)))
+    code, said = staged.run()
+    assert code == exits.LEG_FAILED, said
+    assert staged.result().reason is Reason.PREPARE_FAILED
+    assert "gone.py" in staged.result().sentence
+
+
+def test_an_artifact_that_is_not_what_its_digest_says_is_the_legs_own_verdict(tmp_path: Path) -> None:
+    artifact = ArtifactPlan("file", "dist/p.whl", "p.whl", f"sha256:{sha256(b'wheel').hexdigest()}", 5)
+    staged = stage(tmp_path, command_leg("touch ran"), artifact=artifact)
+    (tmp_path / layout.STAGED_ARTIFACT).mkdir(parents=True)
+    (tmp_path / layout.STAGED_ARTIFACT / "p.whl").write_text("whale")
+    code, said = staged.run()
+    assert code == exits.LEG_FAILED, said
+    assert staged.result().reason is Reason.PREPARE_FAILED
+    assert artifact.digest in staged.result().sentence
+    assert staged.pointer().phase == "ended"
+    assert not (staged.base() / "workspace/ran").exists()
 
 
 def test_legs_of_a_shared_workload_run_side_by_side_each_with_its_own(tmp_path: Path) -> None:
