@@ -68,11 +68,15 @@ def step_workloads(
 
 
 def end_of(state: WorkloadState) -> End | None:
-    """How the workload ended, or None while it may still do something."""
+    """How the workload ended, or None while it may still do something.
+
+    One that its supervisor holds open for post-mortem has ended too: only leases begin after bootstrap's end, and a
+    bootstrap that could not even make its leg's directory says so nowhere else.
+    """
     if state.gone:
         return End(Reason.VANISHED, "the workload vanished: the engine no longer knows it", plain=False)
     seen = state.seen
-    if seen is None or not seen.phase.terminal:
+    if seen is None or not (seen.phase.terminal or seen.kept_until is not None):
         return None
     why: EndReason = "stopped" if seen.phase is Phase.STOPPED and not seen.reason else seen.reason
     plain = why in ("", "exit")

@@ -386,6 +386,15 @@ def test_sent_back_to_the_queue_and_left_there() -> None:
     assert play.word() == "ERROR evicted"
 
 
+def test_a_workload_held_open_for_post_mortem_has_ended_although_it_still_runs() -> None:
+    play = Player(rules())
+    play.says("a", Phase.RUNNING, exit_code=12, kept_until=play.clock + 1_800_014_400)
+    play.tick()
+    play.ticks(EVIDENCE)
+    assert play.word() == "ERROR ended_without_result"
+    assert "exit code 12" in play.verdicts["a"].sentence
+
+
 def test_vanished_takes_two_complete_lists_the_list_lag_and_the_evidence_budget() -> None:
     play = Player(rules())
     play.tick(a=view(BUSY))
