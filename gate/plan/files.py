@@ -12,7 +12,6 @@ from gate.rundir import layout
 from gate.rundir.statefile import counts
 
 NEVER = frozenset((".git", "__pycache__", ".gate"))
-MOST_FILES = 20_000
 
 
 @dataclass(frozen=True, slots=True)

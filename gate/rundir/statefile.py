@@ -16,6 +16,7 @@ import os
 import re
 import stat
 import subprocess
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -296,10 +297,10 @@ class _Walk:
         self.visited: list[tuple[str, Signature | None]] = []
 
     def files(self, top: str) -> Iterator[str]:
-        """Regular files below `top`, as paths relative to `base`."""
-        pending = [(top, 0)]
+        """Regular files below `top`, as paths relative to `base`: those nearest to the top first, within the bounds."""
+        pending = deque([(top, 0)])
         while pending:
-            rel, depth = pending.pop()
+            rel, depth = pending.popleft()
             if depth > MAX_DEPTH or self.left <= 0:
                 self.truncated = True
                 continue

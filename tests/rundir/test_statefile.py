@@ -274,6 +274,23 @@ def test_find_follows_no_link_out_and_stays_within_bounds(tmp_path: Path, monkey
     assert find_states(tmp_path / "nowhere", GLOBS) == Found(visited=(("session", None),))
 
 
+def test_a_state_file_is_found_though_there_are_too_many_files_below_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run keeps a data set beside its state: what lies deeper is looked at last."""
+    monkeypatch.setattr(statefile, "MAX_ENTRIES", 60)
+    for number in range(10):
+        deep = tmp_path / f"session/data{number}/deep"
+        deep.mkdir(parents=True)
+        for file in range(60):
+            (deep / str(file)).touch()
+    (tmp_path / "session/run").mkdir()
+    (tmp_path / "session/run/state.json").write_text("{}")
+    found = find_states(tmp_path, ["session/**/state.json"])
+    assert found.counting == ("session/run/state.json",)
+    assert found.truncated
+
+
 def test_find_says_what_it_may_not_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = base_with(tmp_path, GOOD)
     real = os.scandir
