@@ -10,6 +10,7 @@ import anyio
 import typer
 
 from gate.commands import options
+from gate.commands.closing import close
 from gate.commands.durations import seconds
 from gate.commands.identity import my_lease
 from gate.commands.opening import engine_of
@@ -63,7 +64,10 @@ def command(
         place = await where(config, root).find(run)
         attempt = await place.open().latest_attempt()
         async with engine_of(attempt.plan) as engine:
-            return await watch(place.path, attempt, engine, order)
+            end = await watch(place.path, attempt, engine, order)
+        if not json:
+            await close(place.path, end)
+        return end
 
     return finish(anyio.run(main), as_json=json)
 

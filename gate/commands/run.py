@@ -8,6 +8,7 @@ import anyio
 import typer
 
 from gate.commands import options, telling
+from gate.commands.closing import close
 from gate.commands.cutoff import Interrupted, clean, dispatch_or_cut
 from gate.commands.dispatching import Ready, Wanted, opened, prepare
 from gate.commands.durations import seconds
@@ -72,6 +73,8 @@ async def dispatch_and_poll(ready: Ready, order: PollOrder, *, json: bool) -> in
             return done.exit_code
         telling.remaining(done.remaining)
         end: PollEnd = await watch(ready.path, done.attempt, engine, order)
+    if not json:
+        await close(ready.path, end)
     return finish(end, as_json=json)
 
 

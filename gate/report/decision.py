@@ -31,10 +31,14 @@ class Closing:
     """Wall time, Unix seconds: a lease that has ended is not shown."""
 
 
-def closing(what: Closing) -> Text:
-    """The closing text, ending in a newline; styles only, no markup: it can be printed anywhere."""
+def closing(what: Closing, *, headed: bool = True) -> Text:
+    """The closing text, ending in a newline; styles only, no markup: it can be printed anywhere.
+
+    Not `headed`: the word and the cause were told just before.
+    """
     text = Text()
-    text.append_text(decided(what.decision)).append("\n")
+    if headed:
+        text.append_text(decided(what.decision)).append("\n")
     _legs(text, what)
     _burning(text, what)
     text.append("next  ", style="dim").append(

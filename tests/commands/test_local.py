@@ -106,8 +106,11 @@ def test_a_leg_that_converges_passes_and_leaves_nothing(gate: Gate) -> None:
     done = gate("run", "--run", "r1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "GO" in done.stdout
+    assert done.stdout.endswith("  ✔ 1 passed\nnext  gate status r1\n")
     assert gate.live() == []
-    assert "GO" in gate().stdout
+    where = gate().stdout
+    assert "latest run     r1 of tune unversioned, attempt 1\n" in where
+    assert "GO, " in where
     assert gate("poll", "r1").returncode == 0, "the decision stands"
     assert gate("dispatch", "--run", "r1").stdout.count("Decided already: GO") == 1
 
@@ -116,8 +119,47 @@ def test_a_leg_that_gives_up_fails_and_says_why(gate: Gate) -> None:
     gate.write("fail")
     done = gate("run")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "gave_up" in done.stdout
+    run = gate.runs()[0]
+    after = done.stdout.partition("NO-GO: ")[2]
+    assert '✘ FAIL       sort  not_accepted\n      stop_reason is "gave_up"' in after
+    assert f"next  gate explain sort --run {run}\n      gate logs sort --run {run}\n      gate retry {run}\n" in after
     assert gate.live() == []
+    assert gate().stdout.endswith(
+        f"  gate explain sort --run {run}\n  gate logs sort --run {run}\n  gate retry {run}\n"
+    )
+
+
+def test_a_pass_of_a_subset_says_so_wherever_one_looks(gate: Gate) -> None:
+    gate.write("pass")
+    file = gate.folder / "gate.yaml"
+    text = file.read_text(encoding="utf-8")
+    other = text[text.index("  sort:") :].replace("  sort:", "  other:")
+    file.write_text(text + other, encoding="utf-8")
+    done = gate("run", "--legs", "sort")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "(only a full pass is a release pass)" in done.stdout
+    assert "PASSED (subset only: no release pass), " in gate().stdout
+
+
+def test_a_kept_workload_is_named_at_the_end_with_what_ends_it(gate: Gate) -> None:
+    gate.write("fail")
+    done = gate("run", "--run", "r1", "--keep-on-fail", "5m")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "still running: workload sort, until " in done.stdout
+    assert "stop it: gate stop --run r1" in done.stdout
+    where = gate().stdout
+    assert "not seen gone  sort, kept until " in where
+    assert "  gate stop --run r1   (it is kept)\n" in where, "reap would leave it alone"
+
+
+def test_a_refused_run_has_no_id_yet(gate: Gate) -> None:
+    gate.write("long")
+    assert gate("dispatch", "--run", "r1").returncode == 0
+    done = gate("run")
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert lines[1].startswith("gate: run r1 of gate tune, version unversioned is live: attempt 1, 1 workload (")
+    assert not any(line.startswith("run ") for line in lines), "it was never made"
 
 
 def test_dispatch_poll_and_logs_as_separate_commands(gate: Gate) -> None:

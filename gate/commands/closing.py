@@ -1,0 +1,35 @@
+"""The last lines of `gate run`, `gate retry` and `gate poll`: what did not pass, what still burns, what to do next."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import anyio
+from rich.console import Console
+
+from gate.commands.standing import closing_of
+from gate.commands.telling import say
+from gate.errors import DocumentError, StoreError
+from gate.poll.ending import PollEnd
+from gate.report.decision import Closing, closing
+from gate.rundir.files import FileStore
+from gate.rundir.run import Run
+
+PATIENCE = 5.0
+"""Seconds for the run directory to answer …"""
+HURRIED = 0.3
+"""… and after a cancel, whose process has to be gone soon."""
+
+
+async def close(run_dir: Path, end: PollEnd) -> None:
+    """Print them; nothing of an undecided run. The word and the cause were the last that the poll told."""
+    if end.decision is None:
+        return
+    what = Closing(end.decision, remaining=end.remaining, now=time.time())
+    with anyio.move_on_after(HURRIED if end.decision.word == "CANCELLED" else PATIENCE):
+        try:
+            what = await closing_of(Run(FileStore(run_dir)), end.decision, end.remaining, what.now)
+        except (StoreError, DocumentError) as error:
+            say(f"the run's records cannot be read any more: {error.message}")
+    Console(markup=False, highlight=False, emoji=False).print(closing(what, headed=False), end="", soft_wrap=True)
