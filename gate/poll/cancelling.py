@@ -24,8 +24,8 @@ from gate.rundir.run import Run
 
 NOTE = 1.0
 """Seconds for the note on the runner's own disk; a disk that takes longer does not delay the cancel."""
-TOTAL = 4.2
-"""Seconds from the signal until this poller stops trying; it exits within 5."""
+TOTAL = 3.5
+"""Seconds from the signal until this poller stops trying; it exits within 5, also where the machine is busy."""
 
 
 @dataclass
