@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from gate import __version__
-from gate.errors import EXIT_BUG, EXIT_CANCELLED_INT, EXIT_PASSED, EXIT_USAGE, GateError
+from gate.errors import EXIT_BUG, EXIT_CANCELLED_INT, EXIT_PASSED, EXIT_USAGE, GateError, leaves
 
 if TYPE_CHECKING:
     import typer
@@ -143,20 +143,15 @@ def _tell(errors: list[GateError]) -> int:
 
 def _ended(error: BaseException, argv: list[str]) -> int:
     """The exit code of an error, or of those of tasks that ran side by side. What nobody expects is a bug."""
-    leaves = _leaves(error)
-    if any(isinstance(leaf, KeyboardInterrupt) for leaf in leaves):
+    found = leaves(error)
+    if any(isinstance(leaf, KeyboardInterrupt) for leaf in found):
         return EXIT_CANCELLED_INT
-    expected = [leaf for leaf in leaves if isinstance(leaf, GateError)]
-    if len(expected) == len(leaves):
+    expected = [leaf for leaf in found if isinstance(leaf, GateError)]
+    if len(expected) == len(found):
         return _tell(expected)
-    if all(isinstance(leaf, BrokenPipeError) for leaf in leaves):
+    if all(isinstance(leaf, BrokenPipeError) for leaf in found):
         return _pipe_closed()
     return _bug(error, argv)
-
-
-def _leaves(error: BaseException) -> list[BaseException]:
-    inner = getattr(error, "exceptions", None)  # of an exception group
-    return [error] if inner is None else [leaf for one in inner for leaf in _leaves(one)]
 
 
 def _pipe_closed() -> int:
