@@ -28,7 +28,6 @@ from gate.errors import (
 )
 from gate.plan.model import ArtifactPlan, Plan
 from gate.plan.resolve import Choice, Resolved, resolve
-from gate.report.board import Board
 from gate.report.events import heading_of
 from gate.report.lines import PlainLines
 from gate.rundir.formats import Attempt
@@ -152,6 +151,8 @@ class _Boards:
     opened: list[Reporter]
 
     def __call__(self, attempt: Attempt) -> Sequence[Reporter]:
+        from gate.report.board import Board  # noqa: PLC0415 - only for those who watch
+
         heading = heading_of(attempt)
         new: Reporter = Board(heading, rate=self.rate) if sys.stdout.isatty() else PlainLines(heading)
         self.opened.append(new)

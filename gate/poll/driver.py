@@ -103,6 +103,7 @@ class _Poller:
         self._attempt = attempt
         self._once = once
         self._telling = Telling(world.reporters)
+        self._newer = NewerQuestion(world.supersede, world.clock, self._telling)
         self._holding: Holding | None = None
         self._session: Session | None = None
         self._engine: Asking[EngineSeen | EngineBlind] | None = None
@@ -141,7 +142,7 @@ class _Poller:
         session = await self._open(tasks, takeover=takeover, interval=interval, fail_fast=fail_fast)
         eye = await self._eye(session)
         self._engine = Asking(tasks, eye.look)
-        newer = Asking(tasks, NewerQuestion(self._world.supersede, self._world.clock, self._telling).ask)
+        newer = Asking(tasks, self._newer.ask)
         # Every answer may be slow, one after the other: together they must not hold poll beyond its deadline.
         with anyio.move_on_after(max(AT_LEAST, await self._left(session) - EXIT)):
             return await self._until_decided(session, self._engine, newer)
@@ -156,6 +157,8 @@ class _Poller:
             began = await self._world.clock.now()
             await self._renew()
             if session.state.decision is None and session.decision is None:
+                if self._newer.due(began):
+                    newer.begin()
                 await self._tick(session, engine, newer)
             durable = await session.flush()
             await self._telling.tick(session.state, await session.now())
@@ -246,7 +249,6 @@ class _Poller:
         newer: Asking[SupersedeSeen | None],
     ) -> None:
         engine.begin()
-        newer.begin()
         views = await self._look(session)
         seen = await engine.take(PATIENCE_ONCE if self._once else PATIENCE)
         if seen is None:

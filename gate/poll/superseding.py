@@ -6,6 +6,7 @@ import anyio
 
 from gate.contracts import Clock, NewerRun, Supersede
 from gate.errors import GateError
+from gate.machines.clock import Now
 from gate.machines.observations import SupersedeSeen
 from gate.poll.telling import Telling
 
@@ -33,10 +34,14 @@ class NewerQuestion:
         self._last: float | None = None
         self._told = False
 
+    def due(self, now: Now) -> bool:
+        """Is it time to ask (again)?"""
+        return self._last is None or now.mono - self._last >= EVERY
+
     async def ask(self) -> SupersedeSeen | None:
-        """A newer run that will dispatch, or None."""
+        """A newer run that will dispatch, or None; None where it was asked just now."""
         now = await self._clock.now()
-        if self._last is not None and now.mono - self._last < EVERY:
+        if not self.due(now):
             return None
         self._last = now.mono
         try:

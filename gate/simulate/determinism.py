@@ -1,7 +1,8 @@
 """Trio's order of tasks, the same for the same seed. The one file that touches trio's insides.
 
 Trio shuffles the tasks that are ready, so that nobody relies on their order. Two private hooks of its scheduler make
-the shuffle repeatable; trio is pinned, and a test fails where a release moves them.
+the shuffle repeatable; trio is pinned, and a test fails where a release moves them. `MockClock` is taken from where it
+lies: `trio.testing` imports pytest where that is installed, for a tenth of a second.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import trio._core._run as scheduler
+from trio._core._mock_clock import MockClock
+
+__all__ = ["HOOKS", "MockClock", "deterministic"]
 
 HOOKS = ("_ALLOW_DETERMINISTIC_SCHEDULING", "_r")
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import anyio
 import trio
-from trio.testing import MockClock
 
 from gate.dispatch.world import Order
 from gate.plan.model import Plan
 from gate.simulate.assemble import assemble
-from gate.simulate.determinism import deterministic
+from gate.simulate.determinism import MockClock, deterministic
 from gate.simulate.jobs import START, Job
 from gate.simulate.neighbours import move_in
 from gate.simulate.played import Played

@@ -13,6 +13,7 @@ import trio
 import trio._core._run as scheduler
 from trio.testing import MockClock
 
+from gate.simulate import determinism
 from gate.simulate.determinism import HOOKS, deterministic
 from gate.simulate.dice import Dice
 from gate.simulate.outcome import as_json
@@ -32,6 +33,7 @@ def test_trio_still_has_the_two_hooks_that_make_its_order_repeatable() -> None:
     """A release of trio that moves them would make simulations random: then this is what to mend."""
     assert isinstance(getattr(scheduler, HOOKS[0]), bool)
     assert isinstance(getattr(scheduler, HOOKS[1]), random.Random)
+    assert determinism.MockClock is MockClock
 
 
 def _order(seed: str) -> list[int]:
