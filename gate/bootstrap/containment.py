@@ -44,6 +44,16 @@ class Census:
         both = (*self.marked(identity.mark(tag, workload)), *self.tagged(tag, workload))
         return tuple(dict.fromkeys(both))
 
+    def workloads(self, tag: str) -> dict[str, tuple[Process, ...]]:
+        """All processes with the tag in their environment, by the workload that it names."""
+        wanted, found = f"\0{identity.ENV_WORKLOAD}=".encode(), dict[str, tuple[Process, ...]]()
+        for process in self.tagged(tag):
+            _, named, rest = self._environments[process.pid].partition(wanted)
+            if named:
+                name = rest.partition(b"\0")[0].decode(errors="replace")
+                found[name] = (*found.get(name, ()), process)
+        return found
+
     def descendants(self, root: int) -> tuple[Process, ...]:
         """All processes below the process `root`, itself not included."""
         children: dict[int, list[int]] = {}

@@ -138,7 +138,7 @@ class Run:
                 say("bootstrap did not end in time: ending everything")
                 self._force(child)
                 return
-            self._record.cap_log()
+            self._record.tend()
             until = kill_at if self._ending.why else self._deadline
             self._wake.wait(min(TICK, until - _boot()), child.fds)
 
@@ -180,7 +180,7 @@ class Run:
                 say(f"held open until {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(until))}")
             self._record.update(phase="keeping", kept_until=until)
             child.reap()
-            self._record.cap_log()
+            self._record.tend()
             self._wake.wait(min(EVERY, left))
 
     def _close(self, child: Child | None) -> int:
@@ -199,6 +199,7 @@ class Run:
             kept_until=None,
             survivors=tuple(Survivor(each.pid, each.start, each.command) for each in survivors),
         )
+        self._record.last_word()
         code = self._record.status.exit_code
         assert code is not None
         return code

@@ -18,10 +18,12 @@ from gate.bootstrap.supervise import GRACE
 from gate.bootstrap.supervise_files import LOG, STOP, LocalRequest
 from gate.bootstrap.supervise_slots import leave_queue, new_ticket, queue_up
 from gate.contracts import Capabilities, Listing, LogChunk, Scope, Workload, WorkloadRequest
-from gate.engines.local.identity import Machine, parse, this_machine
+from gate.engines.local import orphans
+from gate.engines.local.identity import Machine, parse, tag_of, this_machine
 from gate.engines.local.launch import Start, environment, launch, notes
 from gate.engines.local.logs import read_log
 from gate.engines.local.offer import CAPABILITIES, Slots, check
+from gate.engines.local.orphans import Orphan
 from gate.engines.local.registry import Entry, Registry
 from gate.engines.local.view import Look, Starting, engine_id, starting
 from gate.errors import CreateUnclear, DocumentError, EngineRefused, EngineUnreachable, WorkloadNotFound
@@ -115,7 +117,8 @@ class LocalEngine:
 
     def _list(self, scope: Scope) -> Listing:
         entries, unreadable = self._registry.entries()
-        look, found, complete = self._look(), list[Workload](), not unreadable
+        hidden = [name for name in unreadable if scope.tag in (None, tag_of(name))]
+        look, found, complete = self._look(), list[Workload](), not hidden
         for entry in entries:
             if not _within(entry.request, scope):
                 continue
@@ -129,7 +132,11 @@ class LocalEngine:
         return Listing(tuple(found), complete)
 
     def _get(self, workload_id: str) -> Workload:
-        entry, look = self._find(workload_id), self._look()
+        try:
+            entry = self._find(workload_id)
+        except (WorkloadNotFound, EngineUnreachable, DocumentError) as error:
+            return self._without_entry(workload_id, error)
+        look = self._look()
         try:
             workload = look.workload(entry)
         except Starting:
@@ -141,7 +148,11 @@ class LocalEngine:
     def _stop(self, workload_id: str) -> None:
         try:
             entry = self._find(workload_id)
-        except WorkloadNotFound:
+        except (WorkloadNotFound, EngineUnreachable, DocumentError) as error:
+            if (orphan := self._orphan(workload_id)) is not None:
+                orphan.stop(grace=LAST_GRACE, bound=END_BOUND)
+            elif isinstance(error, EngineUnreachable):
+                raise
             return
         here = this_machine(self._registry.root)
         if entry.request.boot != here.boot or (entry.ended and not self._look().alive(entry)):
@@ -176,6 +187,26 @@ class LocalEngine:
         if entry is None:
             raise WorkloadNotFound(f"{workload_id}: not in {self._registry.root}")
         return entry
+
+    def _without_entry(self, workload_id: str, why: WorkloadNotFound | EngineUnreachable | DocumentError) -> Workload:
+        """Its entry is gone or cannot be read; raises `why` where nothing more can be told."""
+        if (orphan := self._orphan(workload_id)) is not None:
+            return orphan.workload(why.message)
+        parsed = parse(workload_id)
+        if parsed is None or not isinstance(why, DocumentError):
+            raise why
+        return orphans.lost(parsed, why.message)
+
+    def _orphan(self, workload_id: str) -> Orphan | None:
+        """What runs of a workload without an entry. Of another host only where its supervisor is one of ours: then it
+        is this machine, and its registry was made anew.
+        """
+        parsed, here = parse(workload_id), this_machine(self._registry.root)
+        if parsed is None or parsed.boot != here.boot:
+            return None
+        entries, _ = self._registry.entries()
+        found = orphans.find(parsed, {each.request.workload for each in entries if each.request.tag == parsed.tag})
+        return found if found is None or found.supervisor is not None or parsed.host == here.host else None
 
     def _settled(self, entry: Entry, look: Look) -> Workload | None:
         """A workload whose supervisor is just starting: soon it says who it is; else /proc does. None: unknown."""

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from gate.errors import EngineUnreachable
 
+TAG_LENGTH = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -34,6 +36,11 @@ class LocalId:
     start: int
     name: str
 
+    @property
+    def tag(self) -> str:
+        """The attempt's tag, with which the name of every workload ends."""
+        return tag_of(self.name)
+
     def __str__(self) -> str:
         return f"{self.host}:{self.boot}:{self.pid}:{self.start}:{self.name}"
 
@@ -47,6 +54,11 @@ class LocalId:
 
 
 _PATTERN = re.compile(r"(?P<host>[^:]+):(?P<boot>[0-9a-f]{8}):(?P<pid>[0-9]+):(?P<start>[0-9]+):(?P<name>[a-z0-9-]+)")
+
+
+def tag_of(name: str) -> str:
+    """The tag in a workload's name, or in the name of its folder in the registry."""
+    return name.partition("~")[0][-TAG_LENGTH:]
 
 
 def parse(text: str) -> LocalId | None:

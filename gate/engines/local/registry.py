@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from gate.bootstrap.supervise_files import LOCK, REQUEST, STATUS, LocalRequest, Supervised
+from gate.bootstrap.supervise_files import LOCK, REQUEST, STATUS, LocalRequest, Supervised, write
 from gate.bootstrap.supervise_slots import lock_is_held
-from gate.documents import Document, dump, load
+from gate.documents import Document, load
 from gate.errors import DocumentError, EngineRefused
 
 KEPT_SECONDS = 30 * 86400.0
@@ -67,15 +67,15 @@ class Registry:
         self._requests: dict[str, tuple[Signature, LocalRequest]] = {}
         self._statuses: dict[str, tuple[Signature, Supervised]] = {}
 
-    def entries(self) -> tuple[list[Entry], int]:
-        """Every workload, and how many cannot be read (written by a newer gate)."""
+    def entries(self) -> tuple[list[Entry], list[str]]:
+        """Every workload, and the names of those that cannot be read (written by a newer gate, or torn)."""
         found: list[Entry] = []
-        unreadable = 0
+        unreadable: list[str] = []
         for name in self._names():
             try:
                 entry = self.entry(name)
             except DocumentError:
-                unreadable += 1
+                unreadable.append(name)
                 continue
             if entry is not None:
                 found.append(entry)
@@ -109,7 +109,7 @@ class Registry:
         lock = os.open(building / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            (building / REQUEST).write_bytes(dump(request))
+            write(building / REQUEST, request)
             with self._alone():
                 self._make_room(request.name, alive)
                 building.rename(self.root / request.name)
@@ -138,7 +138,12 @@ class Registry:
 
     def _make_room(self, name: str, alive: Callable[[Entry], bool]) -> None:
         """Put an ended workload of the same name aside; what never started is forgotten."""
-        found = self.entry(name)
+        try:
+            found = self.entry(name)
+        except DocumentError as error:
+            raise EngineRefused(
+                f"{name}: there is an entry of this name that cannot be read: {error.message}"
+            ) from error
         if found is None:
             return
         if alive(found):
