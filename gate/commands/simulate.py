@@ -97,9 +97,10 @@ def command(
         raise UsageError("--rate: expected more than 0 seconds of the gate in one of yours, as 600")
     began = time.monotonic()
     played = _watched(wanted, rate) if rate is not None else play(wanted.plan, wanted.scenario, wanted.seed)
-    _tell(played, time.monotonic() - began, json=json)
+    took = time.monotonic() - began
     if html is not None:
         _page(played, html)
+    _tell(played, took, json=json)
     return EXIT_PASSED if _passed(played) else EXIT_REMAINS
 
 

@@ -65,12 +65,12 @@ def headline(played: Played, took: float) -> Iterator[Text]:
     codes = ", ".join(map(str, played.exit_codes))
     count = len(plan.legs)
     yield Text(
-        f"simulated: {plan.gate} {plan.version} · {plan.scope}, {count} {'leg' if count == 1 else 'legs'} in "
+        f"simulated: {plan.gate} {plain(plan.version)} · {plan.scope}, {count} {'leg' if count == 1 else 'legs'} in "
         f"{len(plan.workloads)} · seed {played.seed} · exit {codes} · {spell(_length(played))} in {took:.1f} s",
         "dim",
     )
     for left in played.remaining:
-        yield Text(f"still there: {left.workload}: {left.why}", "red")
+        yield Text(f"still there: {plain(left.workload)}: {plain(left.why)}", "red")
 
 
 def _length(played: Played) -> float:
@@ -79,7 +79,7 @@ def _length(played: Played) -> float:
 
 def _why(played: Played) -> str:
     errors = [process.error.splitlines()[0] for process in played.processes if process.error]
-    return errors[-1] if errors else "no poller lived to decide"
+    return errors[0] if errors else "no poller lived to decide"
 
 
 def _lanes(played: Played, rungs: Sequence[Climbed]) -> list[str]:
@@ -126,14 +126,16 @@ def _line(line: Line, attempt: PlayedAttempt | None, width: int) -> Text:
 
 def ladder(rungs: Sequence[Climbed]) -> Iterator[Text]:
     """One line a rung: the leg that came closest to it, and whoever hit it."""
+    if not rungs:
+        return
     yield Text(f"{'ladder':<18}{'spent':>14} {'of':>12}{'':24}{'slack':>14}  closest", "bold")
     for name in ORDER:
         mine = [rung for rung in rungs if rung.rung == name and rung.budget > 0]
         if not mine:
             continue
-        top = max(mine, key=lambda rung: rung.spent / rung.budget)
-        part = top.spent / top.budget
         hit = [rung for rung in mine if rung.hit]
+        top = max(hit or mine, key=lambda rung: rung.spent / rung.budget)
+        part = top.spent / top.budget
         style = "bold red" if hit and name != "turn" else "yellow" if hit or part > 0.9 else "green"
         bar = "█" * min(20, round(part * 20))
         text = Text(f"{name:<18}{spell(top.spent):>14} {spell(top.budget):>12}  ")
