@@ -91,6 +91,9 @@ class WorkloadRequest:
     """Plain environment, no secret in it."""
     secrets: Mapping[str, str]
     """Secret name to value: handed over by whatever means the engine has that shows in no list, record or argv."""
+    withheld: tuple[str, ...] = ()
+    """Environment variables of the dispatcher that hold secrets: an engine that passes its environment on leaves them
+    out, or a leg would get (and print, unredacted) what only another leg was given."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import anyio
@@ -12,6 +12,7 @@ from gate.dispatch.lookup import lookup
 from gate.dispatch.world import DispatchWorld
 from gate.errors import CreateUnclear, EngineAuthError, EngineRefused, EngineUnreachable
 from gate.plan import identity
+from gate.plan.model import SecretRef
 from gate.rundir import layout
 from gate.rundir.formats import Attempt, WorkloadEntry
 from gate.rundir.notes import REFUSED, UNCLEAR
@@ -53,9 +54,16 @@ def launches(world: DispatchWorld, attempt: Attempt) -> tuple[Launch, ...]:
             keep_on_fail=plan.keep_on_fail,
             env={identity.ENV_TAG: attempt.tag, identity.ENV_WORKLOAD: workload.id},
             secrets={secret: world.secrets[secret] for secret in names},
+            withheld=_withheld(plan.secrets),
         )
         found.append(Launch(request, workload.shared))
     return tuple(found)
+
+
+def _withheld(refs: Sequence[SecretRef]) -> tuple[str, ...]:
+    """Every variable in which a secret may stand at the dispatcher: the one it comes from, and its own name."""
+    found = {ref.name for ref in refs} | {ref.spec for ref in refs if ref.source == "env"}
+    return tuple(sorted(found))
 
 
 async def launch(

@@ -359,6 +359,40 @@ def _holds(path: Path, text: str) -> bool:
     return text.encode() in path.read_bytes()
 
 
+SHOWS = """\
+import json, os, pathlib
+print("\\n".join(f"{name}={value}" for name, value in os.environ.items()))
+pathlib.Path(os.environ["GATE_STATE_FILE"]).write_text(json.dumps({"done": True}))
+"""
+
+TWO = """\
+version: 1
+gate: tune
+artifact: none
+budgets: {interval: 200ms}
+secrets: {API_KEY: {env: SOURCE_OF_KEY}}
+judge: {finished: {done: true}, pass: {done: true}}
+legs:
+  given: {run: python3 shows.py, budget: 2m, secrets: [API_KEY]}
+  other: {run: python3 shows.py, budget: 2m}
+"""
+
+
+def test_a_leg_gets_no_secret_that_only_another_was_given(gate: Gate) -> None:
+    """The dispatcher has them all in its environment, which a local workload otherwise inherits."""
+    (gate.folder / "gate.yaml").write_text(TWO, encoding="utf-8")
+    (gate.folder / "shows.py").write_text(SHOWS, encoding="utf-8")
+    value = "s3cr3t-of-one-leg"
+    done = gate("run", "--run", "r1", SOURCE_OF_KEY=value, API_KEY=value)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "API_KEY=***API_KEY***" in gate("logs", "given").stdout
+    shown = gate("logs", "other").stdout
+    assert "GATE_LEG=other" in shown
+    assert "KEY" not in shown
+    kept = [path for path in (gate.folder / "state").rglob("*") if path.is_file()]
+    assert [path for path in kept if value.encode() in path.read_bytes()] == []
+
+
 def test_logs_are_followed_until_the_leg_has_ended(gate: Gate) -> None:
     gate.write("long")
     gate.json("dispatch", "--run", "r1")

@@ -37,7 +37,7 @@ def environment(request: WorkloadRequest, own: Mapping[str, str]) -> dict[str, s
 
     The tag is bootstrap's alone: the supervisor must not be found among the processes that it has to end.
     """
-    env = {name: value for name, value in own.items() if name not in WITHHELD}
+    env = {name: value for name, value in own.items() if name not in (*WITHHELD, *request.withheld)}
     env |= request.env
     env |= request.secrets
     for name in (identity.ENV_TAG, identity.ENV_WORKLOAD):
