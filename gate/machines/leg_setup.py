@@ -125,9 +125,9 @@ def _audit(state: LegState, notes: tuple[Action, ...]) -> Step:
 
 
 def _audited(state: LegState, seen: Audited, now: Now) -> Step:
-    if seen.states is None:
+    if seen.states is None and state.left("setup", now) + state.leg.budgets.task > 0:
         # Without knowing what lies there now, a trial run's state file could not be told from the task's. Set-up has
-        # converged: its deadline has no more to say.
+        # converged: what this takes beyond its deadline is the task's time.
         return _audit(state, ())
     busy = tuple(one for one in seen.survivors if _unfinished(one))
     state = replace(state, survivors=busy)
@@ -135,7 +135,7 @@ def _audited(state: LegState, seen: Audited, now: Now) -> Step:
     if busy:
         text = "set-up converged, but what looks like unfinished set-up work is alive: " + "; ".join(busy)
         notes = (*notes, Note("unfinished_work", text))
-    return _with(begin_task(state, seen.states, now), notes)
+    return _with(begin_task(state, seen.states or (), now), notes)
 
 
 def _unfinished(survivor: str) -> bool:

@@ -37,9 +37,10 @@ LIVELY = 300.0
 
 
 def begin_task(state: LegState, states: tuple[StateView, ...], now: Now) -> Step:
-    """Set-up has converged: the task turn."""
+    """Set-up has converged: the task turn. What set-up took beyond its own deadline is the task's: the ladder holds."""
     files = leg_states.begin(states)
-    state = replace(state, phase="launch", task_began=reading(now, "task"), verify_said="", files=files)
+    began = min(reading(now, "task"), state.setup_began + state.leg.budgets.setup)
+    state = replace(state, phase="launch", task_began=began, verify_said="", files=files)
     return _turn(state, "task", now)
 
 

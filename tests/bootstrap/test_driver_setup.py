@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 import trio
 
 from gate.contracts import TurnEnd
 from gate.machines.verdict import Reason
 from gate.simulate.agent import SimTurn
+from gate.simulate.commands import SimRun
 from gate.simulate.legworld import SimLegWorld
 from tests.bootstrap.legs import DONE, MARKER, PROMPTS, agent_leg, run_leg
 
@@ -214,3 +216,21 @@ def test_unfinished_set_up_work_is_noted() -> None:
     assert "pip install torch" in notes[0]["text"]
     assert "server" not in notes[0]["text"]
     assert any("pip install torch" in one for one in ran.result.survivors)
+
+
+@pytest.mark.parametrize("comes_back", [None, 3000.0])
+def test_a_root_that_goes_away_as_set_up_converges_takes_no_time_from_the_ladder(comes_back: float | None) -> None:
+    """The wait for it is the task's time: bootstrap returns before its workload's time-out, whatever cannot be seen."""
+
+    async def blind(world: SimLegWorld) -> None:
+        await trio.sleep(30)
+        world.home.blind = True
+        if comes_back is not None:
+            await trio.sleep(comes_back)
+            world.home.see_again()
+
+    leg = agent_leg(setup=1200, task=2400)
+    endless = SimTurn(launches=SimRun(every=100, writes=1000))
+    ran = run_leg(leg, {"task": (endless,)}, meddle=blind)
+    assert ran.result.reason is Reason.TASK_DEADLINE
+    assert 3600 <= ran.seconds <= 3600 + leg.budgets.wait_margin
