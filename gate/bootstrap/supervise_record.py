@@ -30,6 +30,7 @@ class Record:
     def __init__(self, registry: Path | None) -> None:
         self.status = Supervised(tag="", workload="", host=platform.node(), pid=0, start=0, phase="pending")
         self._registry = registry
+        self._run_dir = Path()
         self._shared: Path | None = None
         self._unwritten = False
         self._told = False
@@ -37,7 +38,8 @@ class Record:
 
     def belongs_to(self, assignment: Assignment) -> None:
         """From here on the copy is written too."""
-        self._shared = Path(assignment.run_dir, layout.supervised(assignment.tag, assignment.workload))
+        self._run_dir = Path(assignment.run_dir)
+        self._shared = self._run_dir / layout.supervised(assignment.tag, assignment.workload)
         self.status = replace(self.status, tag=assignment.tag, workload=assignment.workload)
 
     def update(self, **changes: Any) -> None:
@@ -90,7 +92,9 @@ class Record:
 
         def work() -> None:
             try:
-                path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+                # Step by step: a root that is not mounted is not to be made here, or it would pass for an empty one.
+                for folder in reversed(path.relative_to(self._run_dir).parents[:-1]):
+                    (self._run_dir / folder).mkdir(mode=0o755, exist_ok=True)
                 write(path, status)
             except OSError as error:
                 problem.append(error)

@@ -160,6 +160,7 @@ def test_hung_share_does_not_keep_the_end_from_the_registry(tmp_path: Path, monk
 
     monkeypatch.setattr(supervise_record, "write", hung)
     monkeypatch.setattr(supervise_record, "_SHARED_SECONDS", 0.1)
+    (tmp_path / "run").mkdir()
     record = Record(tmp_path)
     record.belongs_to(replace(ASSIGNMENT, tag="t", run_dir=str(tmp_path / "run")))
     record.update(phase="ended", exit_code=3)
@@ -202,3 +203,14 @@ def test_lower_limit_of_an_outer_gate_leaves_the_workload_unmarked_and_findable(
         assert len(workload.members()) == 1
         workload.process.terminate()
         workload.wait()
+
+
+def test_a_root_that_is_not_there_is_not_made_by_the_record(tmp_path: Path) -> None:
+    run_dir = tmp_path / "mount" / "run"
+    record = Record(tmp_path)
+    record.belongs_to(replace(ASSIGNMENT, tag="t", run_dir=str(run_dir)))
+    record.update(phase="running")
+    assert not run_dir.parent.exists()
+    run_dir.mkdir(parents=True)
+    record.update(phase="ended")
+    assert load(Supervised, (run_dir / layout.supervised("t", ASSIGNMENT.workload)).read_bytes(), "").phase == "ended"
