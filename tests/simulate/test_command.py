@@ -151,7 +151,7 @@ def test_a_rate_that_is_none_is_refused(rate: str) -> None:
 
 
 def test_it_can_be_watched_as_lines_at_a_rate() -> None:
-    done = gate("simulate", CONFIG, "--rate", "3000", "--seed", "1")
+    done = gate("simulate", CONFIG, "--rate", "2000", "--seed", "1")
     assert done.returncode == 0, done.stderr
     before, _, after = done.stdout.partition(" GO  all 2 blocking legs passed")
     assert "leg agent: set-up" in before or "set-up" in before

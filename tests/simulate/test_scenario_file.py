@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from gate.errors import ConfigError, UsageError
 from gate.simulate.menu import KINDS, MENU
+from gate.simulate.reference import FILE, page
 from gate.simulate.scenario import Durations, Fault, LegCourse, Rerun, Scenario, Span
 from gate.simulate.scenario_file import check_legs, parse_scenario, read_scenario, scenario_schema
 from gate.simulate.scenario_text import parse_fault, spell, spell_fault
@@ -192,3 +195,18 @@ def test_the_schema_names_every_fault_and_every_key() -> None:
 
 def test_the_shortest_fault_is_its_name() -> None:
     assert spell_fault(Fault("oom")) == {"fault": "oom"}
+
+
+def test_the_page_has_the_menu_and_an_example_that_is_read() -> None:
+    text = FILE.read_text(encoding="utf-8")
+    assert page(text) == text, "python -m gate.simulate.reference brings it up to date"
+    example = text.partition("```yaml\n")[2].partition("```")[0]
+    scenario = parse_scenario(example.encode(), "docs/simulate.md")
+    assert len(scenario.faults) == 5
+
+
+def test_the_page_gives_the_durations_of_the_code() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", FILE.read_text(encoding="utf-8"), re.MULTILINE))
+    usual = {field.name: getattr(Durations(), field.name) for field in fields(Durations)}
+    written = {name: parse_scenario(f"version: 1\ndurations: {{{name}: {rows[name]}}}".encode(), "x") for name in usual}
+    assert {name: getattr(scenario.durations, name) for name, scenario in written.items()} == usual
