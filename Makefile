@@ -14,7 +14,7 @@ DEV := $(VENV)/.dev
 TOOLS := .venv-lock
 
 # The budget table: seconds that a target may take on two cores, set-up included. `.ci/budget` measures each, prints it
-# against its budget, and in CI fails what is over. `make test` as a whole stays under ten minutes.
+# against its budget, and in CI fails what takes twice as long. `make test` as a whole stays under ten minutes.
 BUDGET_demo := 180
 BUDGET_lint := 20
 BUDGET_types := 150
