@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from gate import documents
 from gate.contracts import Store
@@ -14,6 +15,12 @@ from gate.rundir import layout
 from gate.rundir.formats import Attempt, CancelIntent, Decision, Kept, Manifest, WorkloadEntry
 
 D = TypeVar("D", bound=Document)
+
+
+@functools.lru_cache(maxsize=8)
+def _attempt(raw: bytes, key: str) -> Attempt:
+    """An attempt holds a whole plan, never changes, and is asked for again and again."""
+    return documents.load(Attempt, raw, key)
 
 
 class Run:
@@ -124,7 +131,9 @@ class Run:
 
     async def _one(self, cls: type[D], key: str) -> D | None:
         raw = await self.store.read(key)
-        return None if raw is None else documents.load(cls, raw, key)
+        if raw is None:
+            return None
+        return cast(D, _attempt(raw, key)) if cls is Attempt else documents.load(cls, raw, key)
 
     async def _all(self, cls: type[D], folder: str) -> dict[str, D]:
         found: dict[str, D] = {}

@@ -44,6 +44,9 @@ Direct = Callable[[TurnKind, TurnRequest], SimTurn]
 """What a turn does, decided as it begins."""
 
 
+NOTHING_SECRET = Redactor({})
+
+
 @dataclass
 class Called:
     """One turn that was asked for."""
@@ -72,7 +75,7 @@ class SimAgent:
     used: set[str] = field(default_factory=set)
     running: int = 0
     overlapped: bool = False
-    redactor: Redactor = field(default_factory=lambda: Redactor({}))
+    redactor: Redactor = NOTHING_SECRET
     """Through which everything it says goes, as it does in the real ones."""
     trace: LegTrace | None = None
     """Where its turns are written down."""

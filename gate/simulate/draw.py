@@ -73,7 +73,7 @@ def draw(plan: Plan, scenario: Scenario, dice: Dice) -> Drawn:
     courses = {w.id: _course(plan, w, scenario.durations, happening, dice) for w in plan.workloads}
     spans = {w.id: _span(w, legs) for w in plan.workloads}
     timed = tuple(
-        Timed(fault, subject, fault.at, dice.of(f"when/{number}/{subject}").uniform(0, spans[subject]))
+        Timed(fault, subject, fault.at, dice.part(f"when/{number}/{subject}") * spans[subject])
         for number, (fault, subject) in enumerate(happening)
         if fault.kind in TIMED
     )
@@ -136,7 +136,7 @@ def _happening(plan: Plan, scenario: Scenario, dice: Dice) -> Iterator[tuple[Fau
         else:
             continue
         for subject in subjects:
-            if fault.probability is None or dice.of(f"whether/{number}/{subject}").random() < fault.probability:
+            if fault.probability is None or dice.part(f"whether/{number}/{subject}") < fault.probability:
                 yield fault, subject
 
 

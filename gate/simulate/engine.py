@@ -69,6 +69,8 @@ class SimEngine:
         self._gone: list[Item] = []
         self._count = 0
         self._ended = trio.Event()
+        self._queued_until = 0.0
+        """Nothing is Pending from here on."""
 
     @property
     def kind(self) -> str:
@@ -217,6 +219,7 @@ class SimEngine:
     def _schedule(self, item: Item) -> None:
         """Its end, as far as it is known in advance; or its process."""
         course, limit = item.course, item.starts + item.request.timeout
+        self._queued_until = max(self._queued_until, item.starts)
         if course.process is not None:
             item.end = ENDLESS
             self._tasks.start_soon(self._run, item, course.process, item.scope)
@@ -292,7 +295,10 @@ class SimEngine:
 
     def _places(self, now: float) -> Mapping[str, int]:
         """Places in the queue of what is Pending."""
+        if now >= self._queued_until:
+            return {}
         pending = [item for item in self._items.values() if item.phase(now) is Phase.PENDING]
+        self._queued_until = max((item.starts for item in pending), default=0.0)
         return {item.id: place for place, item in enumerate(sorted(pending, key=lambda i: i.starts), start=1)}
 
 

@@ -183,8 +183,7 @@ class Troubles:
             role = next((role for role, kind in _KILLS.items() if kind == fault.kind), None)
             if role is None or fault.step is not None or (fault.probability is not None and fault.at is None):
                 continue
-            dice = self._dice.of(f"whether/{number}")
-            if fault.probability is None or dice.random() < fault.probability:
+            if fault.probability is None or self._dice.part(f"whether/{number}") < fault.probability:
                 self._at(world, self._moment(fault, number), lambda f=fault, r=role: self._kill(world, f, r))  # type: ignore[misc]
 
     def _windows(self) -> Iterator[tuple[float, Fault, str]]:
@@ -215,7 +214,7 @@ class Troubles:
         """When it happens: as it says, or at a moment of the run."""
         if fault.at is not None:
             return fault.at
-        return self._dice.of(f"moment/{number}").uniform(0.0, self._drawn.span)
+        return self._dice.part(f"moment/{number}") * self._drawn.span
 
     def _kill(self, world: World, fault: Fault, role: Role) -> None:
         wanted = set(workloads_hit(fault, self._plan))
