@@ -100,7 +100,9 @@ def _shown(event: Mapping[str, Json]) -> str:
         case "system" if event.get("subtype") == "init":
             return f"[init] model {event.get('model')}, session {event.get('session_id')}\n"
         case "result":
-            return f"[result] {event.get('subtype')}, is_error {event.get('is_error')}: {_cut(text_of(event))}\n"
+            # An API failure has the subtype "success", too.
+            how = "error" if event.get("is_error") is not False else str(event.get("subtype"))
+            return f"[result] {how}: {_cut(text_of(event))}\n"
         case _:
             return _raw(event)
 

@@ -58,6 +58,10 @@ class Turn:
         if not self.muted:
             _print({"shown": text})
 
+    def filled(self, text: str) -> str:
+        """`text` with the completion line that the prompts ask for."""
+        return text.replace("{marker}", self.marker)
+
     def finish(self, text: str, *, failed: bool) -> NoReturn:
         """End the turn with a result."""
         self.muted = False
@@ -87,14 +91,15 @@ def main() -> None:
     turn.show(f"[turn {number + 1} of the scenario]")
     for position, step in enumerate(steps):
         ((name, value),) = step.items()
-        turn.show(f"[{name}] {value if isinstance(value, str) else json.dumps(value)}")
+        shown = turn.filled(value) if name == "say" else value
+        turn.show(f"[{name}] {shown if isinstance(shown, str) else json.dumps(shown)}")
         _STEPS[name](turn, value)
         turn.muted = turn.muted and position == 0
     turn.finish("\n\n".join(turn.said), failed=False)
 
 
 def _say(turn: Turn, text: str) -> None:
-    turn.said.append(text.replace("{marker}", turn.marker))
+    turn.said.append(turn.filled(text))
 
 
 def _write_step(turn: Turn, value: dict[str, Json]) -> None:

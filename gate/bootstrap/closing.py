@@ -19,7 +19,11 @@ from gate.rundir.formats import LegResult
 SURVIVORS = 10.0
 END_ALL = 20.0
 SECRETS = 60.0
-"""Seconds for each part of closing at the most; the wait margin of the ladder is shared among them."""
+HURRIED = 3.0
+"""Seconds for each part of closing at the most; the wait margin of the ladder is shared among them.
+
+`HURRIED`: of the search for secrets when the workload was asked to stop.
+"""
 
 
 class Closing:
@@ -87,9 +91,12 @@ class Closing:
         with anyio.move_on_after(min(END_ALL, self._margin / 4)):
             remaining = await commands.end_all()
         self._found(tuple(dict.fromkeys((*survivors, *(f"{one} (could not be ended)" for one in remaining)))))
-        if thorough and self._opened:
-            with anyio.move_on_after(min(SECRETS, self._margin / 4)):
+        if self._opened:
+            # Also where it is stopped: a leg that passed is, as soon as it is judged.
+            with anyio.move_on_after(min(SECRETS, self._margin / 4) if thorough else HURRIED) as looking:
                 await self._look_for_secrets()
+            if looking.cancelled_caught:
+                self._result = replace(self._result, secret_hits=("not everything was searched: no time was left",))
 
     def _found(self, survivors: tuple[str, ...]) -> None:
         named = tuple(dict.fromkeys((*self._result.survivors, *survivors)))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 from rich.console import Console
 
+from gate.commands.leaks import leaks
 from gate.commands.standing import closing_of
 from gate.commands.telling import say
 from gate.errors import DocumentError, StoreError
@@ -29,7 +31,10 @@ async def close(run_dir: Path, end: PollEnd) -> None:
     what = Closing(end.decision, remaining=end.remaining, now=time.time())
     with anyio.move_on_after(HURRIED if end.decision.word == "CANCELLED" else PATIENCE):
         try:
-            what = await closing_of(Run(FileStore(run_dir)), end.decision, end.remaining, what.now)
+            run = Run(FileStore(run_dir))
+            what = await closing_of(run, end.decision, end.remaining, what.now)
+            attempt = await run.latest_attempt()
+            what = replace(what, leaks=await leaks(run_dir, attempt, [leg.id for leg in attempt.plan.legs]))
         except (StoreError, DocumentError) as error:
             say(f"the run's records cannot be read any more: {error.message}")
     Console(markup=False, highlight=False, emoji=False).print(closing(what, headed=False), end="", soft_wrap=True)

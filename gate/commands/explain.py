@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated
 
 import anyio
@@ -10,13 +9,13 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from gate.commands.leaks import leaks
 from gate.commands.options import CONFIG, Config, Json, Root, RunOption
-from gate.commands.selecting import attempt_of
+from gate.commands.selecting import attempt_of, no_leg
 from gate.commands.standing import Standing, standing_of
-from gate.commands.telling import tell_json
+from gate.commands.telling import plain, tell_json
 from gate.commands.where import Where, where
 from gate.documents import Json as JsonValue
-from gate.errors import UsageError
 from gate.machines.gate_sofar import so_far
 from gate.machines.rows import row_json, rows
 from gate.report.explain import explain_json, explain_text, undecided_json, undecided_text
@@ -42,15 +41,19 @@ def command(
 
 
 async def _explain(place: Where, run_id: str | None, number: int | None, leg: str, json: bool) -> None:
-    run = (await place.find(run_id)).open()
+    found_run = await place.find(run_id)
+    run = found_run.open()
     attempt = await attempt_of(run, number)
     _check(attempt, leg)
     found = await standing_of(run, attempt)
     verdict = found.verdicts.get(leg)
     text, body = _undecided(found, leg) if verdict is None else (explain_text(verdict), explain_json(verdict))
+    hits = (await leaks(found_run.path, attempt, [leg])).get(leg, ())
     if json:
-        tell_json(body)
+        tell_json({**body, "secret_hits": list(hits)})
         return
+    for hit in hits:
+        text.append(f"secrets   in {plain(hit)}\n", "yellow")
     Console(markup=False, highlight=False, emoji=False).print(text, end="", soft_wrap=True)
 
 
@@ -58,9 +61,7 @@ def _check(attempt: Attempt, leg: str) -> None:
     known = [each.id for each in attempt.plan.legs]
     if leg in known:
         return
-    close = difflib.get_close_matches(leg, known, n=1)
-    meant = f"Did you mean {close[0]}? " if close else ""
-    raise UsageError(f"run {attempt.run} has no leg {leg!r}", hint=f"{meant}Its legs are: {', '.join(known)}.")
+    raise no_leg(attempt, leg)
 
 
 def _undecided(found: Standing, leg: str) -> tuple[Text, JsonValue]:

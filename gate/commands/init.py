@@ -33,7 +33,7 @@ legs:
       # pass: {{stop_reason: [converged]}}
 
 # An agent leg has `setup: {{prompt, verify, budget}}` and `task: {{prompt, budget}}` instead of `run`.
-# agent: {{kind: claude, version: "2.1.112"}}
+# agent: {{kind: claude, version: "2.1.332"}}
 
 # Where workloads run: this machine, unless something else is named.
 # engine: local

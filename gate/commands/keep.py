@@ -37,12 +37,16 @@ async def _keep(place: Where, run_id: str | None, leg: str, length: float, why: 
     run = (await place.find(run_id)).open()
     attempt = await run.latest_attempt()
     chosen = await choose(run, attempt, leg)
+    asked = time.time() + length
     lease = Kept(chosen.workload, chosen.tag, _until(attempt, chosen, length), why, me())
     await run.store.replace(layout.kept(lease.tag, lease.workload), dump(lease))
     if json:
         tell_json(lease)
         return
-    tell(f"{leg}: its workload {lease.workload} is kept until {moment(lease.until)}.")
+    short = lease.until < asked - 1
+    tell(
+        f"{leg}: its workload {lease.workload} is kept until {moment(lease.until)}{', its time-out' if short else ''}."
+    )
     tell(f"Stop it earlier: gate stop {leg} --run {attempt.run}")
 
 

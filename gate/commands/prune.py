@@ -17,7 +17,7 @@ from gate.commands.telling import say, table, tell, tell_json
 from gate.commands.where import Where, where
 from gate.errors import EXIT_PASSED, EXIT_REMAINS, UsageError
 from gate.machines.duration import spell
-from gate.plan.size import format_size
+from gate.plan.size import rough_size
 from gate.reap.prune import Found, Pruned, Wish, look, prune
 from gate.reap.tree import Tree
 from gate.rundir.runs import RunPlace, Runs
@@ -54,7 +54,7 @@ async def _prune(place: Where, wish: Wish, yes: bool, dry_run: bool, json: bool)
         elif not found:
             tell("Nothing to prune.")
         return EXIT_PASSED
-    size = format_size(sum(one.size for one, _ in free))
+    size = rough_size(sum(one.size for one, _ in free))
     ask(f"Remove {len(free)} of these, {size}?", yes=yes)
     done = [await prune(at.open(), one, Tree(place.root, at), SystemClock(), my_lease(PERIOD)) for one, at in free]
     return _told(done, [one for one, _ in free], json=json)
@@ -73,7 +73,7 @@ def _list(found: list[Found]) -> None:
     rows = [("RUN", "AGE", "SIZE", "DECISION", "LEGS", "")]
     for one in found:
         legs = ", ".join(one.legs) or "all"
-        rows.append((one.run, spell(one.age), format_size(one.size), one.decision, legs, one.refused))
+        rows.append((one.run, spell(one.age), rough_size(one.size), one.decision, legs, one.refused))
     table(rows)
 
 
@@ -85,8 +85,8 @@ def _told(done: list[Pruned], found: list[Found], *, json: bool) -> int:
     else:
         runs = sum(one.gone for one in done)
         legs = sum(not one.left and one.run not in whole for one in done)
-        what = f"{runs} runs" + (f", legs of {legs} more" if legs else "")
-        tell(f"Removed {what}; {format_size(sum(one.freed for one in done))} freed.")
+        what = f"{runs} run{'s' if runs != 1 else ''}" + (f", legs of {legs} more" if legs else "")
+        tell(f"Removed {what}; {rough_size(sum(one.freed for one in done))} freed.")
     for one in left:
         for line in one.left:
             say(f"{one.run}: not removed: {line}")

@@ -20,7 +20,8 @@ def resolve(refs: Sequence[SecretRef]) -> dict[str, str]:
     found = {ref.name: _attempt(ref) for ref in refs}
     problems = [one.message for one in found.values() if isinstance(one, SecretError)]
     if problems:
-        raise SecretError("\n  ".join(problems), hint="Nothing was launched.")
+        hints = {one.hint: None for one in found.values() if isinstance(one, SecretError) and one.hint}
+        raise SecretError("\n  ".join(problems), hint=" ".join([*hints, "Nothing was launched."]))
     return {name: one for name, one in found.items() if isinstance(one, str)}
 
 
@@ -79,7 +80,10 @@ def _checked(ref: SecretRef, raw: str) -> str:
     if not size:
         raise SecretError(f"secret {ref.name}: its {ref.source} is empty")
     if size < SHORTEST:
-        raise SecretError(f"secret {ref.name}: {size} bytes; under {SHORTEST} it cannot be redacted safely")
+        raise SecretError(
+            f"secret {ref.name}: its value has {size} bytes; with fewer than {SHORTEST} it cannot be redacted safely",
+            hint="Give a longer one; what is no secret can stand in `env`.",
+        )
     if size > LONGEST or "\0" in value:
         raise SecretError(f"secret {ref.name}: longer than {LONGEST} bytes, or with a NUL byte in it")
     return value

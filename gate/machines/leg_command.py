@@ -14,7 +14,9 @@ from gate.machines.leg_model import CommandStarted, Finish, LegState, Looked, St
 from gate.machines.verdict import Reason, StateView
 
 TAIL = 600
-"""Characters of a failed command's output that the sentence shows."""
+"""Characters of a failed command's output that are kept …"""
+LINES = 3
+"""… of which the sentence shows the last lines."""
 
 
 def begin(state: LegState, states: tuple[StateView, ...], now: Now) -> Step:
@@ -46,5 +48,5 @@ def _looked(state: LegState, seen: Looked, now: Now) -> Step:
 def _ended(result: CommandResult) -> str:
     code = result.exit_code
     how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
-    tail = result.output[-TAIL:].strip()
-    return f"{how} (its last output: {tail})" if tail else how
+    lines = [" ".join(line.split()) for line in result.output[-TAIL:].splitlines() if line.strip()]
+    return f"{how} (its last output: {' / '.join(lines[-LINES:])})" if lines else how

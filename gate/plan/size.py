@@ -25,3 +25,15 @@ def format_size(size: int) -> str:
     """`size` bytes in the unit that leaves the smallest whole number; `17 bytes` where no unit divides it."""
     fitting = [(size // factor, unit) for unit, factor in _UNITS.items() if size and size % factor == 0]
     return "{}{}".format(*min(fitting)) if fitting else f"{size} bytes"
+
+
+def rough_size(size: int) -> str:
+    """`size` bytes for a glance: `17 bytes`, `2.6 MiB`."""
+    if size < 1024:
+        return f"{size} bytes"
+    value, unit = size / 1024, "KiB"
+    for larger in ("MiB", "GiB", "TiB"):
+        if value < 1000:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.1f} {unit}" if value < 100 else f"{value:.0f} {unit}"

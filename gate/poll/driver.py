@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import anyio
 import anyio.abc
@@ -15,6 +16,7 @@ import anyio.abc
 from gate.contracts import LegQuery, LegView
 from gate.documents import Json
 from gate.errors import EXIT_NOT_MEASURED, EXIT_UNDECIDED, DocumentError, GateError, RunHeld, StoreError
+from gate.machines.duration import spell
 from gate.machines.gate_ends import last_call
 from gate.machines.observations import (
     CancelSeen,
@@ -326,8 +328,10 @@ class _Poller:
 
     async def _settle(self, session: Session, kept: Mapping[str, Kept]) -> tuple[Remaining, ...]:
         world = self._world
+        wall = (await world.clock.now()).wall
         for name, lease_ in kept.items():
-            text = f"workload {name.partition('/')[2]} is {lease_.why}; end it: gate stop --run {self._attempt.run}"
+            left = f"kept for {spell(lease_.until - wall)} more ({lease_.why})"
+            text = f"workload {name.partition('/')[2]} is {left}; end it: gate stop --run {self._attempt.run}"
             await self._note("kept", text, {"workload": lease_.workload, "until": lease_.until})
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._renew_while_settling)
@@ -377,5 +381,7 @@ class _Poller:
         return True
 
     async def _note(self, kind: str, text: str, data: Mapping[str, Json] | None = None) -> None:
-        now = await self._session.now() if self._session is not None else await self._world.clock.now()
+        # Before the run is open nothing has elapsed: the clock alone would tell how long this machine is up.
+        alone = replace(await self._world.clock.now(), boot=0.0)
+        now = await self._session.now() if self._session is not None else alone
         await self._telling.note(kind, text, now, data)

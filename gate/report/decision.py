@@ -17,6 +17,8 @@ from gate.rundir.formats import Decision, Kept, LegDecision
 
 SHOWN = 20
 """Legs that are listed one by one."""
+LEAKS = 3
+"""Files with a secret in them that are named for each leg."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Closing:
     remaining: Sequence[Remaining] = ()
     now: float = 0.0
     """Wall time, Unix seconds: a lease that has ended is not shown."""
+    leaks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Leg id to the files in which its secrets were found, as `path: secret name`."""
 
 
 def closing(what: Closing, *, headed: bool = True) -> Text:
@@ -40,6 +44,7 @@ def closing(what: Closing, *, headed: bool = True) -> Text:
     if headed:
         text.append_text(decided(what.decision)).append("\n")
     _legs(text, what)
+    _leaks(text, what.leaks)
     _burning(text, what)
     text.append("next  ", style="dim").append(
         "\n      ".join(map(plain, next_commands(what.decision))), style="bold"
@@ -97,6 +102,13 @@ def _passed(passed: Sequence[LegDecision]) -> Text:
         names = ", ".join(flaky[:SHOWN])
         text.append(f", only on a later attempt (flaky): {plain(names)}", style="yellow")
     return text.append("\n")
+
+
+def _leaks(text: Text, leaks: Mapping[str, Sequence[str]]) -> None:
+    for leg, files in leaks.items():
+        more = f" and {len(files) - LEAKS} more" if len(files) > LEAKS else ""
+        named = ", ".join(map(plain, files[:LEAKS]))
+        text.append(f"  ⚠ secrets in files of leg {plain(leg)}: {named}{more}\n", "yellow")
 
 
 def _burning(text: Text, what: Closing) -> None:

@@ -18,6 +18,7 @@ from gate.report.text import plain, stamp
 
 HOLDS = "✔"
 BROKEN = "✘"
+OPEN = "○"
 DECIDES = "◀ decided"
 HASH = 12
 """Digits of a hash that a line shows; JSON has all of them, and the evidence's own."""
@@ -53,7 +54,7 @@ def undecided_text(leg: str, phase: str, sentence: str, rules: Sequence[Rule], o
     time of the last look, None where nobody has polled yet."""
     when = "nobody has polled this attempt yet" if observed is None else f"as seen at {stamp(observed)}"
     text = Text(f"{plain(leg)} is not judged yet: {plain(phase)}; {when}\n  {plain(sentence)}\n\n")
-    return text.append_text(rules_text(rules))
+    return text.append_text(rules_text(rules, open_=True))
 
 
 def undecided_json(leg: str, phase: str, sentence: str, rules: Sequence[Rule], observed: float | None) -> Json:
@@ -74,11 +75,16 @@ def deciding(rules: Sequence[Rule]) -> Rule | None:
     return next((rule for rule in rules if rule.decides), None)
 
 
-def rules_text(rules: Sequence[Rule]) -> Text:
-    """One rule a line, what was observed and where, how old it was and its hash below it."""
+def rules_text(rules: Sequence[Rule], *, open_: bool = False) -> Text:
+    """One rule a line, what was observed and where, how old it was and its hash below it.
+
+    `open_`: nothing is decided, and what does not hold yet is no fault.
+    """
     text = Text()
     for rule in rules:
         mark, style = (HOLDS, "green") if rule.holds else (BROKEN, "red" if rule.decides else "yellow")
+        if open_ and not rule.holds:
+            mark, style = OPEN, "dim"
         text.append(f"  {mark} ", style=style).append(plain(rule.name), style="bold" if rule.decides else "")
         if rule.decides:
             text.append(f"   {DECIDES}", style=f"bold {style}")

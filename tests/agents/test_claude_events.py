@@ -103,6 +103,8 @@ def test_what_is_no_event_is_shown_as_it_is(line: bytes) -> None:
             {"type": "system", "subtype": "api_retry", "attempt": 1},
             '{"type": "system", "subtype": "api_retry", "attempt": 1}\n',
         ),
+        ({"type": "result", "subtype": "success", "is_error": False, "result": "Hi"}, "[result] success: Hi\n"),
+        ({"type": "result", "subtype": "success", "is_error": True, "result": "429"}, "[result] error: 429\n"),
         ({"type": "assistant"}, '{"type": "assistant"}\n'),
         ({"type": "assistant", "message": {"content": [7]}}, "7\n"),
     ],

@@ -66,6 +66,7 @@ def test_it_says_writes_and_runs(place: Place) -> None:
     assert json.loads((place.workspace / "run" / "state.json").read_text()) == {"done": True}
     assert "\nprinted\n" in place.transcript
     assert "[exit code 9]" in place.transcript
+    assert "[say] GATE-SETUP-COMPLETE g/leg" in place.transcript, "what was said, and not how it is written down"
 
 
 def test_a_command_that_fails_fails_the_turn(place: Place) -> None:

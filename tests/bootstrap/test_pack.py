@@ -26,7 +26,8 @@ def python310() -> list[str]:
     """Interpreters of the oldest version there are, each tried."""
     named = [shutil.which("python3.10") or ""]
     pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
-    named += [str(path) for path in sorted(pyenv.glob("3.10.*/bin/python3.10"))]
+    if os.access(pyenv, os.R_OK | os.X_OK):  # PYENV_ROOT may be another user's
+        named += [str(path) for path in sorted(pyenv.glob("3.10.*/bin/python3.10"))]
     return [name for name in named if name and _runs(name)]
 
 

@@ -179,3 +179,5 @@ def test_a_command_killed_by_a_signal_is_said_so() -> None:
 
     assert _ended(CommandResult(-9, "")) == "was ended by signal 9"
     assert _ended(CommandResult(3, "oops\n")) == "ended with exit code 3 (its last output: oops)"
+    said = _ended(CommandResult(1, "one\ntwo\r\n\n  three\nfour\n"))
+    assert said == "ended with exit code 1 (its last output: two / three / four)", "a sentence is one line"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.plan.duration import format_duration, parse_duration, rough_duration
-from gate.plan.size import format_size, parse_size
+from gate.plan.size import format_size, parse_size, rough_size
 
 
 @given(st.integers(min_value=0, max_value=366 * 86_400_000))
@@ -71,3 +71,17 @@ def test_sizes_show_in_the_largest_unit() -> None:
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(ValueError, match="a size such as"):
         parse_size(text)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (17, "17 bytes"),
+        (2700 * 1024, "2.6 MiB"),
+        (1023 * 1024, "1.0 MiB"),
+        (500 * 1024, "500 KiB"),
+        (3 << 40, "3.0 TiB"),
+    ],
+)
+def test_a_size_is_read_at_a_glance(size: int, text: str) -> None:
+    assert rough_size(size) == text

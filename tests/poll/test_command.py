@@ -59,7 +59,9 @@ def test_a_gate_that_passes(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "run 12, attempt 1; 2 legs, 2 blocking" in done.stdout
     assert "a: PASS" in done.stdout
-    assert "GO" in done.stdout.splitlines()[-1]
+    lines = done.stdout.splitlines()
+    assert lines[-3].endswith(" GO: all 2 blocking legs passed")
+    assert lines[-2:] == ["  ✔ 2 passed", "next  gate status 12"]
     events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
     assert events[0]["kind"] == "run"
     assert [event["kind"] for event in events].count("verdict") == 2

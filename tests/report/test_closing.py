@@ -71,6 +71,14 @@ def test_cancelled_and_superseded_name_the_next_command() -> None:
     assert "gate stop --run run" in text_of(superseded)
 
 
+def test_secrets_in_files_are_told_however_the_gate_went() -> None:
+    play = Player(rules(leg("a")))
+    play.tick(a=view(GOOD))
+    found = ("workspace/log: TOKEN", "a: X", "b: X", "c: X")
+    said = text_of(play, leaks={"a": found})
+    assert "⚠ secrets in files of leg a: workspace/log: TOKEN, a: X, b: X and 1 more\n" in said
+
+
 def test_flaky_and_carried_are_said() -> None:
     first = Player(rules())
     first.tick(a=view(GOOD))
