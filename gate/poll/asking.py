@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
@@ -18,11 +19,16 @@ class _Ask(Generic[T]):
 
 
 class Asking(Generic[T]):
-    """Asks `question` in `tasks`, never twice at once. The question answers errors as values; it does not raise."""
+    """Asks `question` in `tasks`, never twice at once. The question answers errors as values; it does not raise.
 
-    def __init__(self, tasks: anyio.abc.TaskGroup, question: Callable[[], Awaitable[T]]) -> None:
+    One that is not answered within `limit` seconds is given up, and `late` is its answer.
+    """
+
+    def __init__(self, tasks: anyio.abc.TaskGroup, question: Callable[[], Awaitable[T]], limit: float, late: T) -> None:
         self._tasks = tasks
         self._question = question
+        self._limit = limit
+        self._late = late
         self._ask: _Ask[T] | None = None
         self._wanted: anyio.Event | None = None
         self.overdue = False
@@ -65,12 +71,23 @@ class Asking(Generic[T]):
         return self._ask is not None and not self._ask.done.is_set()
 
     async def _serve(self) -> None:
-        """One task for all rounds: making one anew costs more than most answers."""
+        """One task and one scope for all rounds: making them anew costs more than most answers."""
+        while True:
+            with anyio.CancelScope() as scope:
+                await self._answer_all(scope)
+            if self._ask is not None:
+                self._ask.answer = self._late
+                self._ask.done.set()
+
+    async def _answer_all(self, scope: anyio.CancelScope) -> None:
         while True:
             assert self._wanted is not None
             await self._wanted.wait()
             self._wanted = anyio.Event()
             ask = self._ask
-            if ask is not None and not ask.done.is_set():
-                ask.answer = await self._question()
-                ask.done.set()
+            if ask is None or ask.done.is_set():
+                continue
+            scope.deadline = anyio.current_time() + self._limit
+            ask.answer = await self._question()
+            scope.deadline = math.inf
+            ask.done.set()

@@ -32,7 +32,7 @@ from gate.plan.model import PollBudgets
 from gate.poll import cancelling, ending
 from gate.poll.asking import Asking
 from gate.poll.ending import PollEnd
-from gate.poll.engine import EngineEye, wanted
+from gate.poll.engine import LATE, LIST_DEADLINE, EngineEye, wanted
 from gate.poll.given import Identity, PollWorld
 from gate.poll.rules import rules_of
 from gate.poll.session import Session, open_session
@@ -143,8 +143,8 @@ class _Poller:
         """Tick until decided. Raises RunHeld, StoreError, DocumentError."""
         session = await self._open(tasks, takeover=takeover, interval=interval, fail_fast=fail_fast)
         eye = await self._eye(session)
-        self._engine = Asking(tasks, eye.look)
-        newer = Asking(tasks, self._newer.ask)
+        self._engine = Asking(tasks, eye.look, LIST_DEADLINE, LATE)
+        newer = Asking(tasks, self._newer.ask, LIST_DEADLINE, None)
         # Every answer may be slow, one after the other: together they must not hold poll beyond its deadline.
         with anyio.move_on_after(max(AT_LEAST, await self._left(session) - EXIT)):
             return await self._until_decided(session, self._engine, newer)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-import anyio
-
 from gate.contracts import Engine, Scope, Workload
 from gate.errors import EngineAuthError, EngineError, EngineRefused, EngineUnreachable, WorkloadNotFound
 from gate.machines.observations import BlindKind, EngineBlind, EngineSeen
@@ -14,7 +12,8 @@ from gate.plan.identity import workload_name
 from gate.rundir.formats import Attempt, WorkloadEntry
 
 LIST_DEADLINE = 120.0
-"""Seconds; engines have shorter time-outs of their own, this one ends what they forgot."""
+"""Seconds for one round; engines have shorter time-outs of their own, this one ends what they forgot."""
+LATE = EngineBlind("timed_out", f"no answer within {LIST_DEADLINE:g} s")
 SECOND_SOURCE = 8
 """Workloads asked for by their ids in one round."""
 
@@ -60,12 +59,9 @@ class EngineEye:
     async def look(self) -> EngineSeen | EngineBlind:
         """One round. Never raises an EngineError: that the engine could not be seen is an observation."""
         try:
-            with anyio.fail_after(LIST_DEADLINE):
-                return await self._look()
+            return await self._look()
         except EngineError as error:
             return EngineBlind(blind_kind(error), error.message)
-        except TimeoutError:
-            return EngineBlind("timed_out", f"no answer within {LIST_DEADLINE:g} s")
 
     async def _look(self) -> EngineSeen:
         listing = await self._engine.list(self._scope)
