@@ -14,6 +14,7 @@ EXIT_NOT_MEASURED = 3
 EXIT_SUPERSEDED = 4
 EXIT_UNDECIDED = 5
 EXIT_REMAINS = 6
+"""Done, but something remains or differs: survivors, replay differences, failed checks."""
 EXIT_BUG = 70
 EXIT_CANCELLED_INT = 130
 EXIT_CANCELLED_TERM = 143
@@ -135,12 +136,6 @@ class SecretError(GateError):
 
 class AgentError(GateError):
     """The agent's CLI is missing, has another version than the plan pins, or cannot start."""
-
-
-class RemainsError(GateError):
-    """Done, but something remains or differs: survivors, replay differences, failed checks."""
-
-    exit_code = EXIT_REMAINS
 
 
 def leaves(error: BaseException) -> tuple[BaseException, ...]:

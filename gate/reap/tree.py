@@ -89,7 +89,10 @@ def _remove_tree(path: Path, left: list[str]) -> None:
         left.append(f"{name}: {getattr(error[1], 'strerror', None) or error[1]}")
 
     if path.is_symlink() or path.is_file():
-        path.unlink()  # the link alone goes, never what it points at
+        try:
+            path.unlink()  # the link alone goes, never what it points at
+        except OSError as error:
+            left.append(f"{path}: {error.strerror}")
     elif path.exists():
         shutil.rmtree(path, onerror=note)
 
