@@ -50,6 +50,7 @@ COMMANDS: dict[str, Entry] = {
     "reap": Entry("reap", "Stop what a run, or older runs, left behind."),
     "prune": Entry("prune", "Remove run directories by leg, age or worth."),
     "simulate": Entry("simulate", "Play the gate through in virtual time, with faults, before it costs anything."),
+    "campaign": Entry("campaign", "Random gates, random faults: what gate promises is checked after each."),
 }
 
 

@@ -49,7 +49,7 @@ class Size:
     interval: tuple[float, ...]
 
 
-SMALL = Size((1, 3), (10 * MINUTE, 20 * MINUTE), (15 * MINUTE, 35 * MINUTE), (60.0, 90.0, 120.0))
+SMALL = Size((1, 3), (10 * MINUTE, 20 * MINUTE), (15 * MINUTE, 35 * MINUTE), (60.0, 120.0, 180.0))
 FULL = Size((4, 8), (30 * MINUTE, 45 * MINUTE), (3 * HOUR, 12 * HOUR), (60.0, 120.0))
 
 
@@ -70,7 +70,7 @@ def random_plan(rng: Random, *, full: bool = False) -> Plan:
         legs=legs,
         all_legs=tuple(names),
         workloads=workloads,
-        engine=EnginePlan("local", {}),
+        engine=EnginePlan(rng.choice(("local", "slurm")), {}),
         root="/simulated",
         config="/simulated/gate.yaml",
         config_digest="sha256:0",
@@ -133,12 +133,12 @@ def _budgets(rng: Random, size: Size, *, agent: bool) -> LegBudgets:
     return LegBudgets(
         startup_probe=60.0 if agent else 0.0,
         turn=min(_minutes(rng, (4 * MINUTE, 8 * MINUTE)), setup / 2) if agent else 0.0,
-        stall=_minutes(rng, (4 * MINUTE, 8 * MINUTE)) if agent else task + wait_margin,
+        stall=_minutes(rng, (3 * MINUTE, 8 * MINUTE)) if agent else task + wait_margin,
         prepare=3 * MINUTE,
         setup=setup,
         task=task,
         wait_margin=wait_margin,
-        silence=rng.choice((None, None, 10 * MINUTE)),
+        silence=rng.choice((None, 4 * MINUTE, 10 * MINUTE)),
         evidence=rng.choice((5.0, 30.0, 90.0)),
     )
 
