@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
-from rich.console import Console
 
 from gate.commands.leaks import leaks
+from gate.commands.printing import show
 from gate.commands.standing import closing_of
 from gate.commands.telling import say
 from gate.errors import DocumentError, StoreError
@@ -37,4 +37,4 @@ async def close(run_dir: Path, end: PollEnd) -> None:
             what = replace(what, leaks=await leaks(run_dir, attempt, [leg.id for leg in attempt.plan.legs]))
         except (StoreError, DocumentError) as error:
             say(f"the run's records cannot be read any more: {error.message}")
-    Console(markup=False, highlight=False, emoji=False).print(closing(what, headed=False), end="", soft_wrap=True)
+    show(closing(what, headed=False))

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import anyio
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from gate.commands.leaks import leaks
 from gate.commands.options import CONFIG, Config, Json, Root, RunOption
+from gate.commands.printing import show
 from gate.commands.selecting import attempt_of, no_leg
 from gate.commands.standing import Standing, standing_of
 from gate.commands.telling import plain, tell_json
@@ -54,7 +54,7 @@ async def _explain(place: Where, run_id: str | None, number: int | None, leg: st
         return
     for hit in hits:
         text.append(f"secrets   in {plain(hit)}\n", "yellow")
-    Console(markup=False, highlight=False, emoji=False).print(text, end="", soft_wrap=True)
+    show(text)
 
 
 def _check(attempt: Attempt, leg: str) -> None:

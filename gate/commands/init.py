@@ -45,8 +45,10 @@ legs:
 
 
 def command(
-    path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("gate.yaml"),
-    name: Annotated[str | None, typer.Option("--name", help="Name of the gate. Default: the folder's.")] = None,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")] = Path("gate.yaml"),
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Name of the gate. Default: the folder's.")
+    ] = None,
 ) -> None:
     """Write a commented gate.yaml to start from. An existing file is never overwritten."""
     chosen = name or _name(path.absolute().parent.name)

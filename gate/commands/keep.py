@@ -21,10 +21,10 @@ from gate.rundir.formats import Attempt, Kept
 
 
 def command(
-    leg: Annotated[str, typer.Argument(help="The leg.")],
-    for_: Annotated[str, typer.Option("--for", help="How long from now, as 2h.")],
+    leg: Annotated[str, typer.Argument(metavar="LEG", help="The leg.")],
+    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="How long from now, as 2h.")],
     run: RunOption = None,
-    why: Annotated[str, typer.Option("--why", help="Shown to others who wonder.")] = "a look inside",
+    why: Annotated[str, typer.Option("--why", metavar="TEXT", help="Shown to others who wonder.")] = "a look inside",
     config: Config = CONFIG,
     root: Root = None,
     json: Json = False,

@@ -32,13 +32,15 @@ DEADLINE = 10.0
 
 
 def command(
-    leg: Annotated[str, typer.Argument(help="The leg.")],
+    leg: Annotated[str, typer.Argument(metavar="LEG", help="The leg.")],
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the leg has ended.")] = False,
     which: Annotated[
         Which,
         typer.Option("--which", help="transcript: what the leg's command or agent says; workload: gate's own log."),
     ] = "transcript",
-    tail: Annotated[int, typer.Option("--tail", min=0, help="Only the last so many KiB; 0 for all.")] = 0,
+    tail: Annotated[
+        int, typer.Option("--tail", metavar="KIB", min=0, help="Only the last so many KiB; 0 for all.")
+    ] = 0,
     run: RunOption = None,
     config: Config = CONFIG,
     root: Root = None,

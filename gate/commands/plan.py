@@ -20,7 +20,7 @@ from gate.plan.workflow import job_rungs
 
 Workflow = Annotated[
     Optional[Path],  # noqa: UP045 - typer reads it at run time
-    typer.Option("--workflow", help="A GitHub workflow whose timeout-minutes must fit the ladder too."),
+    typer.Option("--workflow", metavar="FILE", help="A GitHub workflow whose timeout-minutes must fit the ladder too."),
 ]
 Prompts = Annotated[bool, typer.Option("--prompts", help="Show the rendered prompts too.")]
 

@@ -24,7 +24,8 @@ from gate.poll.world import Show, Showing, open_world
 from gate.rundir.formats import Attempt
 
 Interval = Annotated[
-    str | None, typer.Option("--interval", metavar="TIME", help="Time between two polls, instead of gate.yaml's: 30s.")
+    str | None,
+    typer.Option("--interval", metavar="TIME", help="Time between two polls, as 30s, instead of gate.yaml's."),
 ]
 Once = Annotated[bool, typer.Option("--once", help="One poll, then say whether it is decided (exit 5: not yet).")]
 TakeOver = Annotated[bool, typer.Option("--take-over", help="Depose another poller of this run.")]

@@ -26,10 +26,14 @@ PERIOD = 5.0
 
 
 def command(
-    older_than: Annotated[str | None, typer.Option("--older-than", help="Only runs older than this, as 30d.")] = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", metavar="TIME", help="Only runs older than this, as 30d.")
+    ] = None,
     invalid: Annotated[bool, typer.Option("--invalid", help="Only runs that measured nothing, or unreadable.")] = False,
-    leg: Annotated[str | None, typer.Option("--leg", help="Only the directories of this leg (or glob).")] = None,
-    run: Annotated[str | None, typer.Option("--run", help="Only this run.")] = None,
+    leg: Annotated[
+        str | None, typer.Option("--leg", metavar="LEG", help="Only the directories of this leg (or glob).")
+    ] = None,
+    run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Only this run.")] = None,
     config: Config = CONFIG,
     root: Root = None,
     yes: Yes = False,

@@ -14,7 +14,7 @@ from gate.adapters.clock import SystemClock
 from gate.commands import telling
 from gate.commands.gateruns import GateRuns
 from gate.commands.opening import engine_of
-from gate.commands.options import CONFIG, Config, DryRun, Json, Root
+from gate.commands.options import CONFIG, Config, DryRun, Json, Root, RunOption
 from gate.commands.telling import moment, say, tell, tell_json
 from gate.commands.where import Where, needs_gate, where
 from gate.contracts import Scope
@@ -32,7 +32,7 @@ BUDGET = 120.0
 
 
 def command(
-    run: Annotated[str | None, typer.Option("--run", help="The run; default: the CI run's, else the latest.")] = None,
+    run: RunOption = None,
     stale: Annotated[bool, typer.Option("--stale", help="Older runs of the same gate, repository and ref.")] = False,
     all_: Annotated[bool, typer.Option("--all", help="Kept workloads too.")] = False,
     config: Config = CONFIG,

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import anyio
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from gate import documents
 from gate.commands.options import CONFIG, Config, Json, Root
+from gate.commands.printing import show
 from gate.commands.selecting import attempt_of
 from gate.commands.telling import say
 from gate.commands.where import Where, where
@@ -71,9 +71,9 @@ async def _report(place: Where, run_id: str | None, html: Path | None, number: i
     if json and decision is not None:
         sys.stdout.write(documents.dump(decision).decode())
     elif html is None and decision is not None:
-        _print(await _closing(run, attempt, decision))
+        show(await _closing(run, attempt, decision))
     elif html is None:
-        _print(_running(await page_of(run, attempt, FileRecords(found.path), written=time.time())))
+        show(_running(await page_of(run, attempt, FileRecords(found.path), written=time.time())))
 
 
 async def _closing(run: Run, attempt: Attempt, decision: Decision) -> Text:
@@ -97,10 +97,6 @@ def _running(page: Page) -> Text:
     text.append(f"  {plain(watched)}\n", style="dim" if page.poller else "yellow")
     text.append("next  ", style="dim")
     return text.append("\n      ".join(map(plain, page.next)), style="bold").append("\n")
-
-
-def _print(text: Text) -> None:
-    Console(markup=False, highlight=False, emoji=False).print(text, end="", soft_wrap=True)
 
 
 def _write(path: Path, text: str) -> None:

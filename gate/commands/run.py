@@ -18,7 +18,11 @@ from gate.poll.world import Show, Showing
 
 KeepOnFail = Annotated[
     str | None,
-    typer.Option("--keep-on-fail", metavar="TIME", help="Keep workloads of failed legs this long. Default here: 0s."),
+    typer.Option(
+        "--keep-on-fail",
+        metavar="TIME",
+        help="Keep workloads of failed legs this long, as 2h. Default here: not at all.",
+    ),
 ]
 
 

@@ -57,7 +57,7 @@ Faults = Annotated[
     list[str] | None,
     typer.Option("--fault", metavar="NAME[@TIME][:key=value,…]", help="Something that goes wrong; may be repeated."),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", help="Another seed, other durations. Default: 0.")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Another seed, other durations. Default: 0.")]
 Rate = Annotated[
     float | None, typer.Option("--rate", metavar="R", help="Watch it: R seconds of the gate in one of yours, as 600.")
 ]

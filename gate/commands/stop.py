@@ -26,7 +26,9 @@ BUDGET = 120.0
 
 
 def command(
-    leg: Annotated[str | None, typer.Argument(help="Only this leg's workload; default: all of the run.")] = None,
+    leg: Annotated[
+        str | None, typer.Argument(metavar="LEG", help="Only this leg's workload; default: all of the run.")
+    ] = None,
     run: RunOption = None,
     config: Config = CONFIG,
     root: Root = None,
