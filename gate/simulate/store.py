@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
@@ -79,10 +80,17 @@ class MemoryDisk:
             tell()
 
 
-def _folders(key: str) -> list[str]:
-    """The folders of `key`, at most DEPTH levels deep, "" first."""
+@functools.lru_cache(maxsize=4096)
+def _folders(key: str) -> tuple[str, ...]:
+    """The folders of `key`, at most DEPTH levels deep, "" first. The same few keys are written again and again."""
     parts = key.split("/")
-    return ["/".join(parts[:depth]) for depth in range(min(len(parts), DEPTH + 1))]
+    return tuple("/".join(parts[:depth]) for depth in range(min(len(parts), DEPTH + 1)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _checked(key: str) -> None:
+    """Raises ValueError for what is no key."""
+    keys.split(key)
 
 
 class MemoryStore:
@@ -127,7 +135,7 @@ class MemoryStore:
         return self.disk.delete(key)
 
     def _files(self, key: str) -> dict[str, bytes | bytearray]:
-        keys.split(key)
+        _checked(key)
         self._check()
         return self.disk.files
 
