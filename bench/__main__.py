@@ -5,12 +5,19 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 
-from bench import html, latency, liveness, polling, report, startup
+from bench import html, latency, liveness, polling, report, simulating, startup
 from bench.measure import Row
 from gate.errors import EXIT_REMAINS, EXIT_USAGE
 
 TOOLS = ("curl", "jq", "strace", "find", "sort")
-GROUPS: tuple[Callable[[], Iterator[Row]], ...] = (startup.rows, latency.rows, liveness.rows, polling.rows, html.rows)
+GROUPS: tuple[Callable[[], Iterator[Row]], ...] = (
+    startup.rows,
+    latency.rows,
+    liveness.rows,
+    polling.rows,
+    html.rows,
+    simulating.rows,
+)
 
 
 def main() -> int:

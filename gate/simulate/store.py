@@ -89,7 +89,7 @@ def _folders(key: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _checked(key: str) -> None:
-    """Raises ValueError for what is no key."""
+    """Raises StoreDenied for what is no key."""
     keys.split(key)
 
 
