@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -211,7 +212,8 @@ def _page(played: Played, path: Path) -> None:
     async def draw() -> str:
         page = await page_of(Run(store), attempt.attempt, StoredRecords(store), written=time.time())
         facts = (("seed", str(played.seed)), ("scenario", played.scenario.name or "the usual"))
-        return render(simulated(page, facts, ("gate simulate",)))
+        again = " ".join(["gate", *map(shlex.quote, sys.argv[1:])])
+        return render(simulated(page, facts, (again, "gate plan", "gate run")))
 
     path.write_text(anyio.run(draw), encoding="utf-8")
     sys.stderr.write(f"the page is {path}\n")

@@ -23,7 +23,7 @@ ELSEWHERE = "elsewhere"
 
 
 async def move_in(world: World) -> None:
-    """Put them there before the play begins."""
+    """Put them there before the play begins. The plan has a workload at least."""
     plan = world.plan
     for request in _strangers(plan):
         world.foreign.add(await world.engine.create(request))
@@ -33,7 +33,7 @@ async def move_in(world: World) -> None:
 
 
 def _strangers(plan: Plan) -> tuple[WorkloadRequest, ...]:
-    same = _request(plan, ELSEWHERE, "zzzzzzzzzz", plan.workloads[0].id if plan.workloads else "w")
+    same = _request(plan, ELSEWHERE, "zzzzzzzzzz", plan.workloads[0].id)
     return (
         same,
         replace(same, gate=f"{plan.gate}-other", run=RUN, name="other-gate"),
@@ -64,8 +64,7 @@ async def _older_run(world: World) -> None:
 
 
 def _request(plan: Plan, run: str, tag: str, workload: str) -> WorkloadRequest:
-    found = next((w for w in plan.workloads if w.id == workload), None)
-    assert found is not None, "neighbours live in workloads of the same names"
+    found = next(each for each in plan.workloads if each.id == workload)
     return WorkloadRequest(
         name=identity.workload_name(plan.gate, workload, tag, 63),
         workload=workload,

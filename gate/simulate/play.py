@@ -36,7 +36,12 @@ def play(
     clock = MockClock(autojump_threshold=0) if rate is None else MockClock(rate=rate)
     instruments = () if rate is None else (_Pace(clock, rate),)
     with deterministic(f"{seed}/tasks"):
-        return trio.run(_play, plan, scenario, seed, reporters, clock=clock, instruments=instruments)
+        try:
+            return trio.run(_play, plan, scenario, seed, reporters, clock=clock, instruments=instruments)
+        except BaseExceptionGroup as group:  # noqa: F821 - simulations run at the runner, on Python 3.11 or newer
+            if group.subgroup(KeyboardInterrupt) is not None:
+                raise KeyboardInterrupt from None
+            raise
 
 
 class _Pace(trio.abc.Instrument):
@@ -56,7 +61,7 @@ class _Pace(trio.abc.Instrument):
 async def _play(plan: Plan, scenario: Scenario, seed: int, reporters: Reporters | None) -> Played:
     async with anyio.create_task_group() as tasks, trio.open_nursery() as nursery:
         world = build(plan, scenario, seed, tasks, nursery, reporters)
-        if scenario.neighbours:
+        if scenario.neighbours and plan.workloads:
             await move_in(world)
         world.troubles.begin(world)
         jobs, codes = await _jobs(world)

@@ -45,7 +45,8 @@ def show(played: Played, took: float, width: int) -> Iterator[Text]:
     yield from headline(played, took)
     yield Text()
     legs = _lanes(played, rungs)
-    yield from picture(played, legs, width)
+    if legs:
+        yield from picture(played, legs, width)
     left = len(played.plan.legs) - len(legs)
     if left > 0:
         yield Text(f"… and {left} more legs", "dim")

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -178,3 +179,14 @@ def test_it_can_be_watched_on_the_board_of_a_terminal() -> None:
     assert b"\x1b[?25l" in screen  # the board hides the cursor while it is live
     assert screen.rindex(b"\x1b[?25h") > screen.rindex(b"\x1b[?25l")
     assert b"ladder" in screen
+
+
+def test_watching_ends_with_ctrl_c() -> None:
+    words = [*GATE, "simulate", str(CONFIG), "--rate", "50"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BARE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in complaints

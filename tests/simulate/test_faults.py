@@ -293,3 +293,10 @@ def test_fail_fast_ends_the_gate_with_the_first_loss() -> None:
     result = played(fault("oom", at=2000.0, legs=("agent",)), plan=plan)
     assert words(result) == {"agent": "ERROR out_of_memory", "command": "NOT_JUDGED fail_fast"}
     settled(result)
+
+
+def test_a_gate_without_legs_is_played_too() -> None:
+    nothing = without(small(), legs=(), workloads=(), scope="none")
+    result = played(fault("oom"), fault("kill_poller"), plan=nothing, neighbours=True)
+    assert result.exit_codes == (3,)
+    assert own(result) == ()
