@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from gate import __version__
 from gate.errors import EXIT_BUG, EXIT_CANCELLED_INT, EXIT_PASSED, EXIT_USAGE, GateError, leaves
+from gate.streams import PipeClosedError, guard, release
 
 if TYPE_CHECKING:
     import typer
@@ -54,9 +55,18 @@ COMMANDS: dict[str, Entry] = {
 }
 
 
+ACTING = frozenset(("dispatch", "poll", "run", "retry", "keep", "stop", "reap", "prune"))
+"""Commands that go on, and end with their own code, when nobody can be told any more; the others end then."""
+
+
 def main() -> NoReturn:
     """The `gate` command. Never returns; every exit code is one of `gate.errors`."""
-    raise SystemExit(run(sys.argv[1:]))
+    guard(acts=_wanted(sys.argv[1:]) in ACTING)
+    try:
+        code = run(sys.argv[1:])
+    finally:
+        release()
+    raise SystemExit(code)
 
 
 def run(argv: list[str]) -> int:
@@ -65,9 +75,11 @@ def run(argv: list[str]) -> int:
         print(f"gate {__version__}")  # noqa: T201 - the answer
         return EXIT_PASSED
     try:
-        return _invoke(argv)
+        code = _invoke(argv)
+        sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every end gets its exit code here
         return _ended(error, argv)
+    return code
 
 
 def _invoke(argv: list[str]) -> int:
@@ -94,7 +106,6 @@ def _invoke(argv: list[str]) -> int:
         else:
             sys.stderr.write(f"Error: {error.format_message()}\n")
         return EXIT_USAGE
-    sys.stdout.flush()
     return result if isinstance(result, int) and not isinstance(result, bool) else EXIT_PASSED
 
 
@@ -154,15 +165,9 @@ def _ended(error: BaseException, argv: list[str]) -> int:
     expected = [leaf for leaf in found if isinstance(leaf, GateError)]
     if len(expected) == len(found):
         return _tell(expected)
-    if all(isinstance(leaf, BrokenPipeError) for leaf in found):
-        return _pipe_closed()
+    if all(isinstance(leaf, PipeClosedError) for leaf in found):
+        return EXIT_PIPE
     return _bug(error, argv)
-
-
-def _pipe_closed() -> int:
-    # Python writes what is left at exit and would complain of the closed pipe then.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return EXIT_PIPE
 
 
 def _bug(error: BaseException, argv: list[str]) -> int:

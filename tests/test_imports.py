@@ -30,7 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("gate.report.html",),
     ("gate.simulate",),
     ("gate.campaign",),
-    ("gate.bugs",),
+    ("gate.bugs", "gate.streams"),
     ("gate.commands",),
     ("gate.cli",),
     ("gate.__main__",),
