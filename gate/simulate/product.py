@@ -16,6 +16,9 @@ from gate.simulate.scenario import Fault
 TAKEN_BACK = 20.0
 """Seconds after the last word at which a restored backup takes it back."""
 
+LOG = 240.0
+"""Seconds between two lines of the log of a run that has no state file yet."""
+
 Strike = Callable[[Fault, str], None]
 Later = Callable[[float, Callable[[], None]], None]
 
@@ -50,7 +53,7 @@ class Product:
 
     async def _work(self, rel: str) -> int:
         draw = self._draw
-        await trio.sleep(draw.first_state if self._written == 0 else draw.gap)
+        await self._start(draw.first_state if self._written == 0 else draw.gap)
         while self._written < draw.writes:
             if self._written >= draw.writes // 2 and (trouble := self._half_way()) is not None:
                 if trouble == "task_dies":
@@ -71,6 +74,14 @@ class Product:
         if (fault := draw.faults.get("state_backwards")) is not None:
             self._later(TAKEN_BACK, lambda: self._take_back(fault, rel))
         return 0
+
+    async def _start(self, seconds: float) -> None:
+        """Until the first write: models are loaded, caches filled, and a log grows."""
+        while seconds > LOG:
+            await trio.sleep(LOG)
+            self._home.touch("workspace/run.log")
+            seconds -= LOG
+        await trio.sleep(seconds)
 
     def _half_way(self) -> str | None:
         """What stops the run here, the first time it comes by."""
