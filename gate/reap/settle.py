@@ -47,7 +47,7 @@ async def _settled(settler: _Settler, budget: float) -> tuple[Remaining, ...]:
     with anyio.move_on_after(max(0.0, budget)):
         while True:
             await settler.look()
-            if not settler.open_targets():
+            if not settler.open_targets() and not settler.partial:
                 break
             left = budget - ((await clock.now()).mono - start)
             if left <= 0:
@@ -71,6 +71,8 @@ class _Settler:
     kept: Collection[str]
     targets: dict[tuple[str, str], Target] = field(default_factory=dict)
     unrecorded: dict[tuple[str, str], str] = field(default_factory=dict)
+    partial: bool = False
+    """The last list that was answered was not complete: what no entry names may be missing from it."""
     damaged: dict[str, str] = field(default_factory=dict)
     """Workload to what is wrong with its entry."""
 
@@ -121,6 +123,8 @@ class _Settler:
         except EngineError as error:
             self._all_open(f"the engine cannot be asked: {error.message}")
             listing = Listing((), complete=False)
+        else:
+            self.partial = not listing.complete
         shown = {w.id for w in listing.workloads if w.tag in self.tags}
         for workload in listing.workloads:
             if workload.tag in self.tags:
@@ -150,7 +154,8 @@ class _Settler:
         """Not in the list. A workload with an id is asked for by it: one source that misses it proves nothing."""
         mono, lag = (await self.clock.now()).mono, self.engine.capabilities.list_lag
         if target.engine_id is None:
-            return missing(target, mono, lag) if complete else target
+            unseen = replace(target, why="the engine's list is not complete, and it is not on it")
+            return missing(target, mono, lag) if complete else unseen
         try:
             return seen(target, await self.engine.get(target.engine_id))
         except WorkloadNotFound:

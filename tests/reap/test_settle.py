@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from gate.contracts import Workload
 from gate.dispatch.driver import dispatch
 from gate.dispatch.world import Order
 from gate.errors import EngineUnreachable, RunNotFound, StoreFull
@@ -148,9 +149,34 @@ def test_absence_in_an_incomplete_list_means_nothing(case: Case) -> None:
     virtually(lambda: Run(case.store).record_entry(_intended(entry)))
     (case.engine.folder / (entry.engine_id or "")).unlink()
     case.engine.complete = False
-    assert [one.workload for one in case.settle(budget=20)] == ["a"]
+    (left,) = case.settle(budget=20)
+    assert (left.workload, left.why) == ("a", "the engine's list is not complete, and it is not on it")
     case.engine.complete = True
     assert case.settle(budget=20) == ()
+
+
+def test_what_no_entry_names_is_looked_for_until_a_list_is_complete(case: Case) -> None:
+    """All entries are gone by their ids; a workload that nobody recorded hides behind lists that lack some."""
+    for workload in case.engine.all():
+        case.engine.change(workload.id, phase="Stopped")
+    case.engine.put("stray", "gate-somebody", case.attempt.tag, "r1")
+    whole, case.engine.complete = case.engine.folder, False
+
+    def on_list() -> None:
+        hidden = case.engine.lists < 4
+        case.engine.complete = not hidden
+        case.engine.folder = whole if not hidden else whole.parent / "nothing"
+
+    (whole.parent / "nothing").mkdir()
+    real = case.engine.get
+
+    async def get(workload_id: str) -> Workload:
+        case.engine.folder = whole
+        return await real(workload_id)
+
+    case.engine.on_list, case.engine.get = on_list, get  # type: ignore[method-assign]
+    assert case.settle() == ()
+    assert case.engine.live() == []
 
 
 def test_maestrowf_266_not_found_shortly_after_a_create_is_list_lag(case: Case) -> None:
