@@ -41,6 +41,8 @@ def write(**values):
 write(done=False, stop_reason=None)
 if what == "long":
     time.sleep(600)
+if what == "fail-later":
+    time.sleep(6)
 write(done=True, stop_reason="converged" if what == "pass" else "gave_up")
 """
 
@@ -142,7 +144,7 @@ def test_a_pass_of_a_subset_says_so_wherever_one_looks(gate: Gate) -> None:
 
 
 def test_a_kept_workload_is_named_at_the_end_with_what_ends_it(gate: Gate) -> None:
-    gate.write("fail")
+    gate.write("fail-later")  # only what a poll has seen running is kept
     done = gate("run", "--run", "r1", "--keep-on-fail", "5m")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "still running: workload sort, until " in done.stdout
