@@ -102,9 +102,23 @@ class _Driver:
                     closing.first_word()
                     await self._ledger.settled(FIRST_WORD)
                 self._tasks.cancel_scope.cancel()
-            result = await self._closing(end).close(self._stop)
+            result = await self._close(self._closing(end))
             records.cancel_scope.cancel()
         return result
+
+    async def _close(self, closing: Closing) -> LegResult:
+        """Close the leg; a stop that comes meanwhile leaves time for the most important of it alone."""
+        result: LegResult | None = None
+        if self._stop is None:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._cut_short, tasks.cancel_scope)
+                result = await closing.close(None)
+                tasks.cancel_scope.cancel()
+        return result if result is not None else await closing.close(self._stop)
+
+    async def _cut_short(self, scope: anyio.CancelScope) -> None:
+        self._stop = await self._world.signals.wait()
+        scope.cancel()
 
     async def _until_the_end(self) -> Finish:
         now = await self._world.clock.now()

@@ -323,3 +323,22 @@ def test_a_torn_state_at_the_deadline_is_read_again() -> None:
         world.commands.command = SimRun(delay=10**6)
 
     assert run_leg(command_leg(task=7000), setup=prepare, meddle=torn).result.outcome == "finished"
+
+
+def test_a_stop_that_comes_while_the_leg_is_closed_is_not_kept_waiting() -> None:
+    """The share hangs as the result is to be written: whoever asks to stop then uses force in ten seconds."""
+
+    def prepare(world: SimLegWorld) -> None:
+        world.commands.command = SimRun(delay=10**6)
+
+    async def stop(world: SimLegWorld) -> None:
+        await trio.sleep(6990)
+        world.home.blind = True
+        await trio.sleep(60)
+        asked.append(trio.current_time())
+        world.signals.send(15, 2.5)
+
+    asked: list[float] = []
+    ran = run_leg(command_leg(task=7000), setup=prepare, meddle=stop)
+    assert ran.result.reason is Reason.TASK_DEADLINE
+    assert asked[0] <= ran.seconds <= asked[0] + 5
