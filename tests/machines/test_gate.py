@@ -386,6 +386,16 @@ def test_sent_back_to_the_queue_and_left_there() -> None:
     assert play.word() == "ERROR evicted"
 
 
+def test_sent_back_before_anything_of_the_leg_was_there() -> None:
+    """It ran for a moment: that it never started would not be true."""
+    play = Player(rules())
+    play.tick(a=LegView())
+    play.says("a", Phase.PENDING, "preempted")
+    play.tick()
+    play.ticks(POLL.queue + INTERVAL)
+    assert play.word() == "ERROR evicted"
+
+
 def test_a_workload_held_open_for_post_mortem_has_ended_although_it_still_runs() -> None:
     play = Player(rules())
     play.says("a", Phase.RUNNING, exit_code=12, kept_until=play.clock + 1_800_014_400)
