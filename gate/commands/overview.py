@@ -73,15 +73,19 @@ def _gate() -> tuple[Gate | None, str]:
 async def _standing(place: Where) -> tuple[Standing | None, str]:
     try:
         found = await Runs(place.root).latest(place.repository, place.gate)
+    except RunNotFound:
+        return None, "none"
+    except (StoreError, DocumentError) as error:
+        return None, f"cannot be read: {error.message.splitlines()[0]}"
+    try:
         run = found.open()
         attempt = await run.latest_attempt()
         left = [name for each in await run.attempts() for name in await _not_gone(run, each.tag)]
         kept = [lease for lease in await leases(run, attempt.tags, time.time()) if lease.workload in left]
         return Standing(found.run, attempt, await run.decision(attempt.tag), tuple(left), tuple(kept)), ""
-    except RunNotFound:
-        return None, "none"
-    except (StoreError, DocumentError) as error:
-        return None, f"cannot be read: {error.message.splitlines()[0]}"
+    except (StoreError, DocumentError, RunNotFound) as error:
+        said = error.message.splitlines()[0]
+        return None, f"{found.run} cannot be read; what lives of it: gate reap --run {found.run}   ({said})"
 
 
 async def _not_gone(run: Run, tag: str) -> list[str]:

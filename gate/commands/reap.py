@@ -18,11 +18,11 @@ from gate.commands.options import CONFIG, Config, DryRun, Json, Root, RunOption
 from gate.commands.telling import moment, say, tell, tell_json
 from gate.commands.where import Where, needs_gate, where
 from gate.contracts import Scope
-from gate.errors import EXIT_PASSED, EXIT_REMAINS, RunNotFound, UsageError
+from gate.errors import EXIT_PASSED, EXIT_REMAINS, DocumentError, GateError, RunNotFound, StoreError, UsageError
 from gate.plan.model import ArtifactPlan, Plan
 from gate.plan.resolve import Choice, resolve_unchecked
 from gate.reap.report import ReapReport
-from gate.reap.run import reap_orphans, reap_run
+from gate.reap.run import name_orphans, reap_orphans, reap_run
 from gate.reap.stale import reap_stale
 from gate.rundir.cancels import FileCancelNotes
 from gate.rundir.files import FileStore
@@ -71,10 +71,29 @@ async def _run(place: Where, config: Path, run: str | None, all_: bool, dry_run:
         async with engine_of(plan) as engine:
             scope = Scope(plan.repository, plan.gate)
             return await reap_orphans(engine, clock, scope, run, dry_run=dry_run, budget=BUDGET)
-    attempt = await found.open().latest_attempt()
-    notes = FileCancelNotes(places.cancel_notes())
-    async with engine_of(attempt.plan) as engine:
-        return await reap_run(FileStore(found.path), engine, clock, notes, all_=all_, dry_run=dry_run, budget=BUDGET)
+    try:
+        attempt = await found.open().latest_attempt()
+        notes = FileCancelNotes(places.cancel_notes())
+        async with engine_of(attempt.plan) as engine:
+            store = FileStore(found.path)
+            return await reap_run(store, engine, clock, notes, all_=all_, dry_run=dry_run, budget=BUDGET)
+    except (StoreError, DocumentError, RunNotFound) as error:
+        report = await _damaged(place, config, found.run, error, all_=all_, dry_run=dry_run)
+        if report == ReapReport():
+            raise
+        return report
+
+
+async def _damaged(place: Where, config: Path, run: str, why: GateError, *, all_: bool, dry_run: bool) -> ReapReport:
+    """What the engine knows of a run whose own records cannot be read: named, and stopped where all is to go."""
+    if place.gate is None:
+        return ReapReport()
+    plan = _gate_alone(config)
+    async with engine_of(plan) as engine:
+        scope = Scope(plan.repository, plan.gate)
+        if all_:
+            return await reap_orphans(engine, SystemClock(), scope, run, dry_run=dry_run, budget=BUDGET)
+        return await name_orphans(engine, scope, run, f"its run directory cannot be read: {why.message}")
 
 
 async def _stale(place: Where, config: Path, run: str | None, dry_run: bool) -> ReapReport:
@@ -96,8 +115,11 @@ async def _newest(place: Where, runs: Runs, run: str | None) -> set[str]:
         latest = await runs.latest(place.repository, place.gate)
     except RunNotFound:
         return set()
-    attempt = await latest.open().latest_attempt()
-    return set() if await latest.open().decision(attempt.tag) else {latest.run}
+    try:
+        attempt = await latest.open().latest_attempt()
+        return set() if await latest.open().decision(attempt.tag) else {latest.run}
+    except (StoreError, DocumentError, RunNotFound):
+        return set()  # nothing of a run that cannot be read is stopped: what lives of it is named
 
 
 def _gate_alone(config: Path) -> Plan:

@@ -66,6 +66,12 @@ async def reap_orphans(
     return ReapReport(live, remaining=await settle_orphans(engine, clock, scope, run, budget=budget))
 
 
+async def name_orphans(engine: Engine, scope: Scope, run: str, why: str) -> ReapReport:
+    """What lives of a run whose records cannot be read: whether somebody watches it cannot be known."""
+    live = (w for w in (await engine.list(scope)).workloads if w.run == run and burning(w))
+    return ReapReport(remaining=tuple(left_alone(w, why, engine.kind) for w in live))
+
+
 async def refuse_held(store: Store, clock: Clock, run: str) -> None:
     """Raises RunHeld where a live process holds the run: what it watches is not to be stopped under it."""
     lease = await live_holder(store, clock)

@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.bootstrap.supervise_harness import wait_until
 from tests.commands.test_cli import Cli
 
 GATE = """\
@@ -230,6 +231,58 @@ def test_reap_after_the_dispatcher_is_long_gone(gate: Gate) -> None:
     assert [one["run"] for one in shown["stopped"]] == ["r1"]
     assert gate("reap", "--run", "r1").returncode == 0
     assert gate.live() == []
+
+
+def _cut(path: Path) -> None:
+    os.truncate(path, 20)
+
+
+def _linked(path: Path) -> None:
+    path.symlink_to(path.rename(path.with_name("elsewhere")))
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("what", "damage"),
+    [
+        *(("attempts/0001.json", damage) for damage in (_cut, Path.unlink, _linked, _folder)),
+        *(("lease.json", damage) for damage in (_linked, _folder)),
+    ],
+)
+def test_what_lives_of_a_run_that_cannot_be_read_is_named_and_can_be_ended(
+    gate: Gate, what: str, damage: Callable[[Path], None]
+) -> None:
+    gate.write("long")
+    assert gate("dispatch").returncode == 0
+    (run,) = gate.runs()
+    (path,) = (gate.folder / "state/runs").glob("*/*/runs/*/gate")
+    if not (path / what).exists():
+        (path / what).write_text("{}")
+    damage(path / what)
+    named = gate("reap", "--run", run, "--dry-run")
+    assert "tune-sort-" in named.stdout + named.stderr
+    shown = gate()
+    assert run in shown.stdout, shown.stderr
+    ended = gate("reap", "--run", run, "--all")
+    assert ended.returncode == 0, ended.stderr
+    assert "stopped  tune-sort-" in ended.stdout
+    wait_until(lambda: gate.live() == [], 5.0)
+
+
+def test_an_older_run_that_cannot_be_read_is_named_by_stale(gate: Gate) -> None:
+    gate.write("long")
+    assert gate("dispatch").returncode == 0
+    (run,) = gate.runs()
+    (path,) = (gate.folder / "state/runs").glob("*/*/runs/*/gate/attempts/0001.json")
+    _cut(path)
+    named = gate("reap", "--stale")
+    assert named.returncode == 6
+    assert f"gate reap --run {run} --all" in named.stdout + named.stderr
+    assert gate("reap", "--run", run, "--all").returncode == 0
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
