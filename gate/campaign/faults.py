@@ -97,7 +97,7 @@ def _fault(rng: Random, plan: Plan, kind: Kind) -> Fault:
     if probability is not None and rng.random() < 0.5:
         at = None
     kill = kind.startswith("kill_")
-    step = _step(rng, kind) if kill and "step" in item.fields else None
+    step = _step(rng, plan, kind) if kill and "step" in item.fields else None
     if kill:
         probability, at = None, at if step is None else None
     return Fault(
@@ -116,10 +116,12 @@ def _fault(rng: Random, plan: Plan, kind: Kind) -> Fault:
     )
 
 
-def _step(rng: Random, kind: Kind) -> int | None:
+def _step(rng: Random, plan: Plan, kind: Kind) -> int | None:
     """At which change: a dispatcher makes few, and the worst moments are around its creates."""
     if kind == "kill_dispatcher":
-        return rng.choice((None, rng.randint(5, 14), rng.randint(5, 14), rng.randint(1, 40)))
+        count = len(plan.workloads)
+        creating = rng.randint(count + 6, 4 * count + 7)
+        return rng.choice((None, creating, creating, creating, rng.randint(1, 40)))
     return rng.choice((None, rng.randint(1, 12), rng.randint(1, 60), rng.randint(1, 200)))
 
 

@@ -119,6 +119,8 @@ class _Case:
     def _evidence(self) -> str:
         if any(befell(self.played, BLURRED, self.verdict.leg)) or self._struck(*ROOT_FAULTS):
             return ""
+        if self.verdict.reason is Reason.EVIDENCE_FOREIGN and not self._pointed():
+            return ""
         states = [s for s in self._states() if s.at <= self.at]
         bad = [s for s in states if s.view.status != "ok" or truth(s.data or b"", self.leg.judge) == "unusable"]
         if not bad:
@@ -133,6 +135,11 @@ class _Case:
     def _states(self) -> list[StateWritten]:
         mine = (self.verdict.leg, self.tag)
         return [s for s in self.played.states if (s.leg, s.tag) == mine and not s.planted]
+
+    def _pointed(self) -> bool:
+        """Did the newest start live long enough to say whose its files are?"""
+        lives = [life for life in self.played.legs if (life.leg, life.tag) == (self.verdict.leg, self.tag)]
+        return bool(lives) and bool(max(lives, key=lambda life: life.began).pointers)
 
     def _value_missing(self) -> str:
         evidence = self.verdict.evidence

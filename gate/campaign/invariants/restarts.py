@@ -26,6 +26,10 @@ TIMED = frozenset(
     )
 )
 """Errors that the poller comes to by waiting: for a budget, or for evidence that is read again."""
+PASSING = frozenset(
+    (Reason.SILENT, Reason.API_REFUSED, Reason.API_REJECTED, Reason.API_TIMED_OUT, Reason.API_GONE, Reason.API_ERROR)
+)
+"""What brings these about may pass while nobody looks, and come again later."""
 
 
 def comparable(played: Played) -> bool:
@@ -77,7 +81,7 @@ def _leg(pair: _Pair) -> Iterator[str]:
     elif now.outcome in MEASURED:
         if was.outcome is Outcome.ERROR and was.reason not in TIMED:
             yield words
-    elif was.outcome is now.outcome is Outcome.ERROR and was.reason is now.reason in TIMED:
+    elif was.outcome is now.outcome is Outcome.ERROR and was.reason is now.reason in TIMED - PASSING:
         late = now.elapsed - was.elapsed
         if late > pair.allowance() and not any(befell(pair.played, CLOCK_FAULTS)):
             yield f"{words}, {late:.0f} s later; allowed are {pair.allowance():.0f} s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gate.campaign.views import VIEW_FAULTS, befell, overlap, unwatched
 from gate.machines.verdict import Outcome, Reason
@@ -12,6 +13,8 @@ from gate.simulate.played import LegLife, Played, PlayedAttempt, WrittenVerdict
 STALLS = (Reason.SETUP_STALLED, Reason.TASK_STALLED, Reason.LAUNCH_FAILED)
 ASKED = ("redrive", "finish_launch")
 """Turns that a stall brings about."""
+UNHEARD = ("no_start", "session_used", "session_lost", "unavailable")
+"""Ends of a turn whose prompt nobody read: it is sent again."""
 HIDDEN = frozenset(("root_hangs", "root_gone"))
 ROUNDING = 1.0
 
@@ -25,8 +28,11 @@ def check_legs(played: Played) -> Iterator[str]:
             continue
         budget = plan.leg(life.leg).budgets.stall
         for turn in life.turns:
-            seen = _quiet(played, life, turn.began, since_last=True)
-            if turn.kind in ASKED and seen < budget - ROUNDING:
+            earlier = [one for one in life.turns if one.ordinal < turn.ordinal]
+            seen = _quiet(played, replace(life, turns=tuple(earlier)), turn.began, since_last=True)
+            before = next((one for one in life.turns if one.ordinal == turn.ordinal - 1), None)
+            unheard = before is not None and before.end in UNHEARD
+            if turn.kind in ASKED and not unheard and seen < budget - ROUNDING:
                 yield f"{life.leg} was asked to go on after {seen:.0f} s of seen quiet, allowed are {budget:.0f} s"
         for at, result in life.results[:1]:
             if result.reason not in STALLS:
@@ -61,21 +67,29 @@ def _silent(played: Played, one: PlayedAttempt, written: WrittenVerdict) -> Iter
     if budget is None:
         yield f"{leg.id} is silent, and has no silence budget"
         return
-    if any(befell(played, VIEW_FAULTS, leg.id)):
+    if any(befell(played, VIEW_FAULTS, leg.id)) or _repeats(played, leg.id):
         return
-    since = max(_changes(played, leg.id, written.at - ROUNDING), default=one.first_poll or 0.0)
+    at = min(written.at, (one.first_poll or 0.0) + written.verdict.elapsed)
+    changes = _changes(played, leg.id, {one.attempt.tag, *one.attempt.adopted.values()}, at - ROUNDING)
+    since = max(changes, default=one.first_poll or 0.0)
     windows = [(b.since, b.until) for b in played.blind if b.process.startswith("poller")]
-    windows += unwatched(played, one.attempt.tag, since, written.at)
-    seen = written.at - since - overlap(windows, since, written.at)
+    windows += unwatched(played, one.attempt.tag, since, at)
+    seen = at - since - overlap(windows, since, at)
     if seen < budget - ROUNDING:
         yield f"{leg.id} is silent after {seen:.0f} s that could be seen, allowed are {budget:.0f} s"
 
 
-def _changes(played: Played, leg: str, until: float) -> Iterator[float]:
+def _repeats(played: Played, leg: str) -> bool:
+    """Did it write again what it had written before, so that two looks may have met the same?"""
+    written = [(state.tag, state.data) for state in played.states if state.leg == leg]
+    return len(set(written)) < len(written)
+
+
+def _changes(played: Played, leg: str, tags: set[str], until: float) -> Iterator[float]:
     """When the leg's state files changed: what is written again as it was is no change."""
     last: dict[str, bytes | None] = {}
     for state in played.states:
-        if state.leg == leg and state.at <= until and not state.planted:
+        if state.leg == leg and state.tag in tags and state.at <= until and not state.planted:
             if last.get(state.path) != state.data:
                 yield state.at
             last[state.path] = state.data
