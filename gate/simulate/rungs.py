@@ -85,7 +85,7 @@ def _workload(
 
 def _leg(leg: LegPlan, life: LegLife, verdict: Verdict | None, until: float) -> Iterator[Climbed]:
     budgets = leg.budgets
-    ended = life.ended if life.ended is not None else until
+    ended = max(life.began, min(life.ended if life.ended is not None else until, until))
     phases: dict[str, float] = {}
     for at, pointer in life.pointers:
         phases.setdefault(pointer.phase, at)
