@@ -62,6 +62,11 @@ unit: $(DEV) claude
 test-slow: $(DEV) claude browser ## the tests that take longer
 	@$(call within,slow) $(BIN)/pytest -n $(WORKERS) --dist worksteal -m 'slow and not engines'
 
+GATES ?= 10000
+.PHONY: campaign
+campaign: $(DEV) ## GATES=10000 random gates with random faults; SEED=… plays the same ones again
+	$(BIN)/gate campaign -n $(GATES) $(if $(SEED),--seed $(SEED)) --out .cache/campaign
+
 .PHONY: bench
 bench: $(DEV) browser ## measure what the project promises and write bench/README.md (needs curl, jq and strace)
 	$(BIN)/python -m bench

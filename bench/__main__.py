@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 
-from bench import html, latency, liveness, polling, report, simulating, startup
+from bench import campaign, html, latency, liveness, polling, report, simulating, startup
 from bench.measure import Row
 from gate.errors import EXIT_REMAINS, EXIT_USAGE
 
@@ -17,6 +17,7 @@ GROUPS: tuple[Callable[[], Iterator[Row]], ...] = (
     polling.rows,
     html.rows,
     simulating.rows,
+    campaign.rows,
 )
 
 

@@ -10,16 +10,14 @@ import argparse
 import statistics
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from bench.measure import Row
-from bench.report import machine
+from bench.report import RECORD, machine
 from gate.campaign.campaign import Tally, campaign, full_size, play_one
 
 SEED = 20
 GATES = 400
 RUNS = 3
-RECORD = Path(__file__).with_name("campaign-run.md")
 
 
 def rows() -> Iterator[Row]:

@@ -11,6 +11,8 @@ from pathlib import Path
 from bench.measure import Row
 
 TARGET = Path(__file__).with_name("README.md")
+RECORD = Path(__file__).with_name("campaign-run.md")
+"""What `python -m bench.campaign` wrote down of its long run: too long to be measured anew each time."""
 
 HEAD = """\
 # What the project promises in figures
@@ -31,7 +33,8 @@ def write(rows: Sequence[Row]) -> Path:
         f"| {'yes' if row.kept else '**no**'} | {_cell(row.how)} |"
         for row in rows
     ]
-    TARGET.write_text(HEAD.format(machine=machine()) + "\n".join(lines) + "\n")
+    recorded = "\n" + RECORD.read_text() if RECORD.exists() else ""
+    TARGET.write_text(HEAD.format(machine=machine()) + "\n".join(lines) + "\n" + recorded)
     return TARGET
 
 
