@@ -45,7 +45,7 @@ def _smaller(case: Case) -> Iterator[Case]:
     for scenario in _scenarios(case.scenario):
         yield replace(case, scenario=scenario)
     for leg in case.plan.legs if len(case.plan.legs) > 1 else ():
-        yield replace(case, plan=_without(case.plan, leg.id))
+        yield replace(case, plan=_without(case.plan, leg.id), scenario=_unnamed(case.scenario, leg.id))
     for plan in _plans(case.plan):
         yield replace(case, plan=plan)
 
@@ -79,6 +79,15 @@ def _plainer(fault: Fault) -> Iterator[Fault]:
             yield replace(fault, **{name: plain})
     if fault.at is not None and fault.at != round(fault.at, -1):
         yield replace(fault, at=round(fault.at, -1))
+
+
+def _unnamed(scenario: Scenario, leg: str) -> Scenario:
+    """The scenario without a word of this leg."""
+    return replace(
+        scenario,
+        legs={name: course for name, course in scenario.legs.items() if name != leg},
+        faults=tuple(fault for fault in scenario.faults if fault.legs != (leg,)),
+    )
 
 
 def _without(plan: Plan, leg: str) -> Plan:

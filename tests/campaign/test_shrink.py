@@ -40,6 +40,7 @@ def test_only_what_matters_is_left() -> None:
 
     assert [fault.kind for fault in small.scenario.faults] == ["vanish"]
     assert len(small.plan.legs) == 2
+    assert set(small.scenario.legs) == {leg.id for leg in small.plan.legs}
     assert small.scenario.reruns == ()
     assert not small.scenario.neighbours
     assert {course.result for course in small.scenario.legs.values()} == {"pass"}
