@@ -87,7 +87,6 @@ def _invoke(argv: list[str]) -> int:
     import typer  # noqa: PLC0415 - `gate --version` does not pay for it
 
     command = typer.main.get_command(_app(_wanted(argv)))
-    gc.freeze()
     gc.enable()
     if "_GATE_COMPLETE" in os.environ:
         command.main(argv, prog_name="gate")
