@@ -57,7 +57,7 @@ def test_no_gates_are_no_campaign() -> None:
 def test_a_core_that_crashes_breaks_a_promise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(*_args: object) -> None:
+    def broken(*_args: object, **_more: object) -> None:
         raise AssertionError("what nobody expected")
 
     monkeypatch.setattr("gate.poll.driver.rules_of", broken)
