@@ -92,7 +92,7 @@ async def launch(
 
 
 async def _launch(world: DispatchWorld, request: WorkloadRequest, *, again: bool) -> WorkloadEntry:
-    known = (await Run(world.store).entries(request.tag)).get(request.workload)
+    known = await Run(world.store).entry(request.tag, request.workload)
     if known is None:
         intended = WorkloadEntry(
             id=request.workload,

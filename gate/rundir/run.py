@@ -74,6 +74,10 @@ class Run:
                 found += [entry] if entry is not None else []
         return tuple(found), damaged
 
+    async def entry(self, tag: str, workload: str) -> WorkloadEntry | None:
+        """One workload's entry."""
+        return await self._one(WorkloadEntry, layout.workload(tag, workload))
+
     async def verdict(self, tag: str, leg: str) -> Verdict | None:
         """A leg's verdict under one tag."""
         return await self._one(Verdict, layout.verdict(tag, leg))
