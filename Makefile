@@ -103,7 +103,7 @@ lock: ## write the pinned requirements again from pyproject.toml and requirement
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r requirements/lock.txt
 	$(call compile,requirements/lock.txt) requirements/lock.in
-	$(call compile,requirements/dev.txt) pyproject.toml requirements/dev.in
+	$(call compile,requirements/dev.txt) pyproject.toml requirements/dev.in --all-extras
 	$(call compile,requirements/run.txt) pyproject.toml requirements/run.in --constraint requirements/dev.txt
 
 compile = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --output-file $(1) $(UPGRADE)
