@@ -49,7 +49,6 @@ REAL = (
     "gate.dispatch.placing",
     "gate.dispatch.fetching",
     "gate.dispatch.agentcli",
-    "gate.dispatch.secrets",
     "gate.dispatch.runid",
     "gate.dispatch.reuse",
     "gate.reap.tree",

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 from gate import bugs
 from gate.contracts import Engine
-from gate.dispatch.secrets import needed, resolve
-from gate.engines import open_engine
+from gate.engines import credentials_of, open_engine
 from gate.plan.model import Plan
+from gate.plan.secrets import needed, resolve
 
 
 def leg_secrets(plan: Plan) -> Mapping[str, str]:
@@ -21,8 +21,10 @@ def leg_secrets(plan: Plan) -> Mapping[str, str]:
 
 @asynccontextmanager
 async def engine_of(plan: Plan) -> AsyncIterator[Engine]:
-    """The plan's engine, closed at the end. Raises CapabilityError, ConfigError."""
-    engine = open_engine(plan.engine)
+    """The plan's engine, closed at the end. Raises CapabilityError, ConfigError, SecretError (its credentials)."""
+    credentials = credentials_of(plan.engine, plan.secrets)
+    bugs.hide(credentials)
+    engine = open_engine(plan.engine, credentials)
     try:
         yield engine
     finally:

@@ -2,81 +2,94 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 
 from gate.contracts import Capabilities, Engine
 from gate.documents import Json
+from gate.engines.offer import Offer
 from gate.errors import CapabilityError, ConfigError
-from gate.places import local_registry
-from gate.plan.model import EnginePlan, Plan
-from gate.plan.problems import did_you_mean
+from gate.plan.model import EnginePlan, Plan, SecretRef
+from gate.plan.problems import did_you_mean, one_of
+from gate.plan.secrets import needed, resolve
 
-if TYPE_CHECKING:
-    from gate.engines.local.offer import Slots
-
-KINDS = ("local",)
+_OFFERS: Mapping[str, str] = {"local": "gate.engines.local.offer"}
+KINDS = tuple(_OFFERS)
 """What this gate can run on."""
 ANNOUNCED = ("slurm", "kubernetes", "safe")
+"""What gate.yaml may name beside them: a later gate's."""
 
 
-def capabilities_of(kind: str) -> Capabilities:
-    """What engines of this kind can do. Raises CapabilityError for a kind that this gate cannot run on."""
-    _check(kind)
-    from gate.engines.local.offer import CAPABILITIES  # noqa: PLC0415 - only the engine that is asked for
-
-    return CAPABILITIES
-
-
-def open_engine(plan: EnginePlan) -> Engine:
-    """The engine of a plan. Raises CapabilityError (kind), ConfigError (parameters)."""
-    _check(plan.kind)
-    from gate.engines.local.engine import LocalEngine  # noqa: PLC0415 - only the engine that is asked for
-
-    return LocalEngine(local_registry(), _slots(plan))
-
-
-def check_fit(plan: Plan) -> None:
-    """Raises ConfigError (the engine's parameters), CapabilityError: workloads that its engine can never take."""
-    _check(plan.engine.kind)
-    from gate.engines.local.offer import unfit  # noqa: PLC0415 - only the engine that is asked for
-
-    slots = _slots(plan.engine)
-    found = [f"workload {w.id}: {'; '.join(why)}" for w in plan.workloads if (why := unfit(w.resources, slots))]
-    if found:
-        head = f"the {plan.engine.kind} engine, this machine, can never take what the plan asks"
-        raise CapabilityError("\n  ".join([f"{head}:", *found]), hint="Change the workload's resources, or the engine.")
-
-
-def _slots(plan: EnginePlan) -> Slots:
-    from gate.engines.local.offer import Slots  # noqa: PLC0415 - only the engine that is asked for
-
-    known = ("cpus", "gpus")
-    unknown = sorted(set(plan.parameters) - set(known))
-    if unknown:
-        hint = did_you_mean(unknown[0], known)
-        said = f" ({hint})" if hint else ""
-        raise ConfigError(
-            f"engine local: unknown parameter {', '.join(map(repr, unknown))}{said}", hint="It has `cpus` and `gpus`."
-        )
-    return Slots(
-        cpus=_count(plan.parameters, "cpus", os.cpu_count() or 1),
-        gpus=_count(plan.parameters, "gpus", 0),
-    )
-
-
-def _check(kind: str) -> None:
-    if kind in KINDS:
-        return
+def offer_of(kind: str) -> Offer:
+    """What the engine of this kind offers. Raises CapabilityError for a kind that this gate cannot run on."""
     known = f"This gate runs on: {', '.join(KINDS)}."
+    if kind in _OFFERS:
+        offer = import_module(_OFFERS[kind]).OFFER
+        assert isinstance(offer, Offer)
+        return offer
     if kind in ANNOUNCED:
         raise CapabilityError(f"engine {kind!r} is planned and not part of this gate yet", hint=known)
     raise CapabilityError(f"there is no engine {kind!r}", hint=known)
 
 
-def _count(parameters: Mapping[str, Json], name: str, default: int) -> int:
-    value = parameters.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ConfigError(f"engine local: {name} is a number of slots, found {value!r}", hint="For example 8.")
-    return value
+def capabilities_of(kind: str) -> Capabilities:
+    """What engines of this kind can do. Raises CapabilityError for a kind that this gate cannot run on."""
+    return offer_of(kind).capabilities
+
+
+def credentials_of(plan: EnginePlan, secrets: Sequence[SecretRef]) -> dict[str, str]:
+    """The values of the engine's credentials by parameter, resolved here and now. Raises SecretError, as above."""
+    names = _names(plan, offer_of(plan.kind))
+    values = resolve(needed(secrets, list(names.values())))
+    return {key: values[name] for key, name in names.items()}
+
+
+def open_engine(plan: EnginePlan, credentials: Mapping[str, str] | None = None) -> Engine:
+    """The engine of a plan, given its credentials. Raises CapabilityError (kind), ConfigError (parameters)."""
+    offer = offer_of(plan.kind)
+    _check_parameters(plan, offer)
+    return offer.open(plan.parameters, credentials or {})
+
+
+def check_fit(plan: Plan) -> None:
+    """Raises ConfigError (the engine's parameters), CapabilityError: workloads that its engine can never take."""
+    kind = plan.engine.kind
+    offer = offer_of(kind)
+    _check_parameters(plan.engine, offer)
+    needed(plan.secrets, list(_names(plan.engine, offer).values()))
+    found = [
+        f"workload {w.id}: {'; '.join(why)}"
+        for w in plan.workloads
+        if (why := offer.unfit(w.resources, plan.engine.parameters))
+    ]
+    if found:
+        which = f"the {kind} engine{', this machine,' if kind == 'local' else ''} can never take what the plan asks"
+        raise CapabilityError(
+            "\n  ".join([f"{which}:", *found]), hint="Change the workload's resources, or the engine."
+        )
+
+
+def _check_parameters(plan: EnginePlan, offer: Offer) -> None:
+    unknown = sorted(set(plan.parameters) - set(offer.parameters))
+    if unknown:
+        hint = did_you_mean(unknown[0], offer.parameters)
+        said = f" ({hint})" if hint else ""
+        raise ConfigError(
+            f"engine {plan.kind}: unknown parameter {', '.join(map(repr, unknown))}{said}",
+            hint=f"It has {one_of(offer.parameters)}.",
+        )
+
+
+def _names(plan: EnginePlan, offer: Offer) -> dict[str, str]:
+    """Credential parameter to the secret that it names."""
+    found: dict[str, str] = {}
+    for key in offer.credentials:
+        name: Json = plan.parameters.get(key)
+        if name is None:
+            continue
+        if not isinstance(name, str):
+            raise ConfigError(
+                f"engine {plan.kind}: {key} names a secret, found {name!r}", hint="Declare it under `secrets:`."
+            )
+        found[key] = name
+    return found

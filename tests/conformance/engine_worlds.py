@@ -20,7 +20,7 @@ from gate.bootstrap.containment import Census
 from gate.contracts import Clock, Engine, Phase, Scope, Workload, WorkloadRequest
 from gate.documents import dump
 from gate.engines.local.engine import LocalEngine, Program
-from gate.engines.local.offer import Slots
+from gate.engines.local.limits import Slots
 from gate.errors import CreateUnclear
 from gate.plan import identity
 from gate.plan.model import Resources

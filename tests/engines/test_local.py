@@ -28,8 +28,8 @@ from gate.engines import ANNOUNCED, capabilities_of, open_engine
 from gate.engines.local import engine as engine_module
 from gate.engines.local import registry as registry_module
 from gate.engines.local.engine import LocalEngine, Program
+from gate.engines.local.limits import Slots
 from gate.engines.local.logs import read_log
-from gate.engines.local.offer import Slots
 from gate.errors import CapabilityError, ConfigError, EngineRefused, EngineUnreachable
 from gate.plan.model import EnginePlan
 from tests.bootstrap.supervise_harness import ESCAPE_ARTIST, PROGRAM, REPOSITORY, USERS, bench

@@ -21,8 +21,8 @@ from gate.contracts import Capabilities, Listing, LogChunk, Scope, Workload, Wor
 from gate.engines.local import orphans
 from gate.engines.local.identity import Machine, parse, tag_of, this_machine
 from gate.engines.local.launch import Start, environment, launch, notes
+from gate.engines.local.limits import CAPABILITIES, Slots, check
 from gate.engines.local.logs import read_log
-from gate.engines.local.offer import CAPABILITIES, Slots, check
 from gate.engines.local.orphans import Orphan
 from gate.engines.local.registry import Entry, Registry
 from gate.engines.local.view import Look, Starting, engine_id, starting

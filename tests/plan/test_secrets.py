@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gate.dispatch.secrets import needed, resolve
 from gate.errors import SecretError
 from gate.plan.model import SecretRef
+from gate.plan.secrets import needed, resolve
 
 VALUE = "s3cr3t-v4lue-123"
 
