@@ -127,6 +127,29 @@ class CapabilityError(GateError):
     """The plan needs what the engine does not declare."""
 
 
+# --- GitHub ------------------------------------------------------------------------------------------
+
+
+class GitHubError(GateError):
+    """An answer of GitHub that is not the one asked for. It never touches a verdict."""
+
+
+class GitHubUnreachable(GitHubError):
+    """No usable answer: refused, timed out, 5xx, a proxy's page."""
+
+
+class GitHubLimited(GitHubError):
+    """A rate limit, primary or secondary, that outlasts what may be waited for; or this gate's own budget of calls."""
+
+
+class GitHubDenied(GitHubError):
+    """The token is not accepted any more (401), or may not do this (403): a fork's token may not write."""
+
+
+class GitHubRefused(GitHubError):
+    """GitHub understood and will not take it (404, 410, 422): no such pull request, a locked conversation, too many."""
+
+
 # --- secrets, agents, tools --------------------------------------------------------------------------
 
 

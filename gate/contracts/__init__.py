@@ -23,6 +23,7 @@ from gate.contracts.engine import (
     Workload,
     WorkloadRequest,
 )
+from gate.contracts.github import Comment, CommitStatus, GitHub, Place, StatusState, WorkflowRun
 from gate.contracts.inside import CommandResult, Commands, LegHome, LegWorld, Scan, Signals, StopRequest
 from gate.contracts.killed import Killed
 from gate.contracts.legfiles import LegFiles, LegQuery, LegView
@@ -35,9 +36,12 @@ __all__ = [
     "Clock",
     "CommandResult",
     "Commands",
+    "Comment",
+    "CommitStatus",
     "EndReason",
     "Engine",
     "Event",
+    "GitHub",
     "Killed",
     "LegFiles",
     "LegHome",
@@ -48,10 +52,12 @@ __all__ = [
     "LogChunk",
     "NewerRun",
     "Phase",
+    "Place",
     "Reporter",
     "Scan",
     "Scope",
     "Signals",
+    "StatusState",
     "StopRequest",
     "Store",
     "Supersede",
@@ -59,6 +65,7 @@ __all__ = [
     "TurnOutcome",
     "TurnRequest",
     "Usage",
+    "WorkflowRun",
     "Workload",
     "WorkloadRequest",
 ]
