@@ -1,8 +1,8 @@
 """GitHub, as far as reports and questions about other runs need it.
 
 Every method may raise GitHubUnreachable (no answer, 5xx, a proxy's page), GitHubLimited (rate limits), GitHubDenied
-(401, 403: what this token may not), GitHubRefused (404, 410, 422: what GitHub will not take). Reads, statuses and edits are
-repeated by the implementation within its budget of time and calls; a create never is.
+(401, 403: what this token may not), GitHubRefused (404, 410, 422: what GitHub will not take). Reads, statuses and edits
+are repeated by the implementation within its budget of time and calls; a create never is.
 """
 
 from __future__ import annotations
