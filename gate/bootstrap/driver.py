@@ -205,11 +205,12 @@ class _Driver:
                 found = await world.home.scan(full=full)
             except StoreError:
                 found = Scan(changed=False, full=full, blind=True, entries=0)
-        return Looked(found, await self._states(), command)
+        ended = command is not None
+        return Looked(found, await self._states(fresh=full or ended), command)
 
-    async def _states(self) -> tuple[StateView, ...] | None:
+    async def _states(self, *, fresh: bool) -> tuple[StateView, ...] | None:
         try:
-            return await self._world.home.states()
+            return await self._world.home.states(fresh=fresh)
         except StoreError as error:
             self._journal.blind(str(error))
             return None
@@ -243,7 +244,7 @@ class _Driver:
         """State files that lie there before the command runs; an agent's task begins later, and is asked about then."""
         if self._leg.kind != "command":
             return ()
-        while (states := await self._states()) is None:
+        while (states := await self._states(fresh=True)) is None:
             await self._world.home.idle(BLIND, BLIND)
         return states
 
@@ -281,7 +282,7 @@ class _Driver:
         survivors: tuple[str, ...] = ()
         with anyio.move_on_after(AUDIT):
             survivors = await self._world.commands.survivors()
-        states = await self._states()
+        states = await self._states(fresh=True)
         if states is None:
             await self._world.home.idle(BLIND, BLIND)
         self._tell(Audited(survivors, states))

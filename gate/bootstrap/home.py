@@ -21,6 +21,7 @@ from gate.bootstrap import staged
 from gate.bootstrap.jsonl import line
 from gate.bootstrap.liveness import Liveness, Look
 from gate.bootstrap.redact import Redactor
+from gate.bootstrap.searching import StateSearch
 from gate.bootstrap.secret_search import search
 from gate.bootstrap.storing import answered, append, create_once, replace_whole
 from gate.contracts import Scan
@@ -30,7 +31,7 @@ from gate.machines.verdict import StateView
 from gate.plan.model import ArtifactPlan, LegPlan
 from gate.rundir import layout
 from gate.rundir.formats import LegResult, Pointer
-from gate.rundir.statefile import Found, counts, find_states, read_state
+from gate.rundir.statefile import Found, counts, read_state
 
 T = TypeVar("T")
 
@@ -103,6 +104,7 @@ class FileHome:
         self._scans = Lane("leg-scans", limit=1)
         self._folders: Folders | None = None
         self._liveness: Liveness | None = None
+        self._search = StateSearch(leg.state)
         self._pass: Iterator[None] | None = None
         self._thorough = False
         self._cost = 0.0
@@ -217,14 +219,14 @@ class FileHome:
             raise StoreError(f"leg {self._leg.id}: its directory is not there yet")
         return self._liveness
 
-    async def states(self) -> tuple[StateView, ...]:
+    async def states(self, *, fresh: bool) -> tuple[StateView, ...]:
         """A snapshot of each state file that counts; else one absent view that says where stray ones lie."""
-        return await self._call(self._reads, self._deadline, "read the state file", self._states)
+        return await self._call(self._reads, self._deadline, "read the state file", lambda: self._states(fresh=fresh))
 
-    def _states(self) -> tuple[StateView, ...]:
+    def _states(self, *, fresh: bool) -> tuple[StateView, ...]:
         base = self.folders.base
         os.stat(base)  # noqa: PTH116 - a vanished root is told apart from a file that is not there yet
-        found = find_states(base, self._leg.state)
+        found = self._search.find(base, fresh=fresh)
         keys = self._leg.judge.keys()
         if found.counting:
             return tuple(read_state(base, rel, keys, shown=self._shown(rel)) for rel in found.counting)

@@ -85,8 +85,12 @@ class LegHome(Protocol):
         """Look for change below workspace and session: the hot set, or everything in slices when `full`."""
         ...
 
-    async def states(self) -> tuple[StateView, ...]:
-        """One snapshot of each state file that counts; empty while there is none."""
+    async def states(self, *, fresh: bool) -> tuple[StateView, ...]:
+        """One snapshot of each state file that counts; empty while there is none.
+
+        Not `fresh`: one that has come just now may be missing, where looking for it costs much. `fresh` where what
+        was seen decides something.
+        """
         ...
 
     async def publish(self, document: Pointer | LegResult) -> None:

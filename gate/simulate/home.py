@@ -137,8 +137,8 @@ class SimHome:
         self._seen_cold = self._cold if full else self._seen_cold
         return Scan(changed=changed, full=full, blind=False, entries=len(self._entries))
 
-    async def states(self) -> tuple[StateView, ...]:
-        """A snapshot of each state file that counts."""
+    async def states(self, *, fresh: bool) -> tuple[StateView, ...]:
+        """A snapshot of each state file that counts; looking costs nothing here, so it is always fresh."""
         self._reachable()
         start = f"{self._base}/"
         places = tops(self.leg.state, False)

@@ -54,10 +54,10 @@ class OwnedHome:
             return Scan(changed=False, full=full, blind=True, entries=0)
         return await self._home.scan(full=full)
 
-    async def states(self) -> tuple[StateView, ...]:
+    async def states(self, *, fresh: bool) -> tuple[StateView, ...]:
         self._life.check()
         await self._roots.read()
-        return await self._home.states()
+        return await self._home.states(fresh=fresh)
 
     async def publish(self, document: Pointer | LegResult) -> None:
         what = "publish pointer" if isinstance(document, Pointer) else "publish result"

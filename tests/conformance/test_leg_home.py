@@ -178,15 +178,15 @@ def test_a_state_file_that_counts(kind: Kind) -> None:
     async def main() -> None:
         home: LegHome = kind.make()
         name = await home.open()
-        assert await home.states() == ()
+        assert await home.states(fresh=True) == ()
         kind.write(home, STATE, DONE)
-        (view,) = await home.states()
+        (view,) = await home.states(fresh=True)
         assert view.status == "ok"
         assert view.path == f"{layout.incarnation('leg', TAG, name)}/{STATE}"
         assert view.fields == {"done": Field("value", True), "stop_reason": Field("value", "converged")}
-        assert await home.states() == (view,)
+        assert await home.states(fresh=True) == (view,)
         kind.write(home, "session/other/state.json", "{")
-        assert [one.status for one in await home.states()] == ["torn", "ok"]
+        assert [one.status for one in await home.states(fresh=True)] == ["torn", "ok"]
 
     kind.run(main)
 
@@ -196,7 +196,7 @@ def test_a_stray_one_at_the_top_is_named_and_does_not_count(kind: Kind) -> None:
         home: LegHome = kind.make()
         await home.open()
         kind.write(home, "session/state.json", DONE)
-        (view,) = await home.states()
+        (view,) = await home.states(fresh=True)
         assert (view.status, view.path) == ("absent", "")
         assert "session/state.json" in view.detail
 
@@ -212,7 +212,7 @@ def test_what_an_earlier_start_left_does_not_count(kind: Kind) -> None:
         kind.write(first, STATE, DONE)
         second: LegHome = kind.make()
         await second.open()
-        assert await second.states() == ()
+        assert await second.states(fresh=True) == ()
 
     kind.run(main)
 
@@ -243,7 +243,7 @@ def test_a_root_that_is_away_is_blind_and_never_absent(kind: Kind) -> None:
         assert (await home.scan(full=False)).blind
         assert (await home.scan(full=True)).blind
         with pytest.raises(StoreError):
-            await home.states()
+            await home.states(fresh=True)
         with pytest.raises(StoreError):
             await home.publish(POINTER)
         with pytest.raises(StoreError):
@@ -251,7 +251,7 @@ def test_a_root_that_is_away_is_blind_and_never_absent(kind: Kind) -> None:
         kind.find(home)
         scan = await home.scan(full=True)
         assert (scan.blind, scan.changed) == (False, False)
-        assert len(await home.states()) == 1
+        assert len(await home.states(fresh=True)) == 1
 
     kind.run(main)
 
