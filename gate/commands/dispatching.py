@@ -16,7 +16,6 @@ from gate.commands.opening import engine_of, leg_secrets
 from gate.commands.telling import say
 from gate.commands.where import where
 from gate.contracts import Engine, Scope
-from gate.dispatch import holding
 from gate.dispatch.ci import ci
 from gate.dispatch.driver import Dispatched, dispatch
 from gate.dispatch.reuse import Reused, reuse
@@ -30,7 +29,7 @@ from gate.plan.model import ArtifactPlan, Plan
 from gate.plan.resolve import Choice, resolve
 from gate.reap.remaining import Remaining
 from gate.reap.stale import reap_stale
-from gate.rundir import layout
+from gate.rundir import holding, layout
 from gate.rundir.files import FileStore
 from gate.rundir.legfiles import FileLegFiles
 from gate.rundir.runs import RunPlace, Runs

@@ -20,9 +20,8 @@ from gate.machines.duration import spell
 from gate.plan.size import rough_size
 from gate.reap.prune import Found, Pruned, Wish, look, prune
 from gate.reap.tree import Tree
+from gate.rundir import holding
 from gate.rundir.runs import RunPlace, Runs
-
-PERIOD = 5.0
 
 
 def command(
@@ -60,7 +59,9 @@ async def _prune(place: Where, wish: Wish, yes: bool, dry_run: bool, json: bool)
         return EXIT_PASSED
     size = rough_size(sum(one.size for one, _ in free))
     ask(f"Remove {len(free)} of these, {size}?", yes=yes)
-    done = [await prune(at.open(), one, Tree(place.root, at), SystemClock(), my_lease(PERIOD)) for one, at in free]
+    done = [
+        await prune(at.open(), one, Tree(place.root, at), SystemClock(), my_lease(holding.PERIOD)) for one, at in free
+    ]
     return _told(done, [one for one, _ in free], json=json)
 
 

@@ -11,6 +11,7 @@ from gate.contracts import Clock
 from gate.errors import DocumentError, RunHeld
 from gate.machines.verdict import Outcome
 from gate.rundir.formats import Attempt, Lease
+from gate.rundir.holding import renewed
 from gate.rundir.lease import Holding
 from gate.rundir.notes import may_live
 from gate.rundir.run import Run
@@ -35,6 +36,10 @@ class RunTree(Protocol):
 
     async def size(self, legs: Sequence[str]) -> int:
         """Bytes on disk of these legs' directories, or of the whole run where none is named."""
+        ...
+
+    async def hollow(self) -> tuple[int, list[str]]:
+        """Remove everything of the run but its records: (bytes that went, what is left and why)."""
         ...
 
     async def remove(self, legs: Sequence[str]) -> tuple[int, list[str]]:
@@ -103,7 +108,10 @@ async def look(run: Run, run_id: str, tree: RunTree, wish: Wish, wall: float) ->
 
 
 async def prune(run: Run, found: Found, tree: RunTree, clock: Clock, mine: Lease) -> Pruned:
-    """Take the run, or some of its legs' directories, away while holding it: a dispatcher that comes now is refused."""
+    """Take the run, or some of its legs' directories, away while holding it: a dispatcher that comes now is refused.
+
+    `mine` is renewed every `holding.PERIOD` seconds.
+    """
     holding = Holding(run.store, found.run, mine)
     try:
         await holding.acquire(clock, take_over=False, waiting=lambda _lease, _seconds: None)
@@ -113,7 +121,12 @@ async def prune(run: Run, found: Found, tree: RunTree, clock: Clock, mine: Lease
     if refused:
         await holding.release()
         return Pruned(found.run, gone=False, freed=0, left=(refused,))
-    freed, left = await tree.remove(found.legs)
+    async with renewed(holding, clock):
+        freed, left = await (tree.remove(found.legs) if found.legs else tree.hollow())
+    if not found.legs and not left:
+        # The records go last and at once: the lease lies among them.
+        records, left = await tree.remove(())
+        freed += records
     gone = not await tree.exists()
     if not gone:
         await holding.release()

@@ -17,7 +17,8 @@ T = TypeVar("T")
 
 DEADLINE = 600.0
 """Seconds for removing one run: a workspace may hold some hundred thousand files."""
-ORDER = ("legs", "staged", "gate")
+RECORDS = "gate"
+ORDER = ("legs", "staged", RECORDS)
 """What goes first. The records go last: a prune that is killed in between leaves a run that says what it is."""
 
 
@@ -51,6 +52,10 @@ class Tree:
         """Remove these legs' directories, or the whole run: (bytes that went, what is left and why)."""
         return await self._call(lambda: self._remove(legs))
 
+    async def hollow(self) -> tuple[int, list[str]]:
+        """Remove everything of the run but its records: (bytes that went, what is left and why)."""
+        return await self._call(lambda: self._remove_parts([part for part in self._parts(()) if part.name != RECORDS]))
+
     async def _call(self, work: Callable[[], T]) -> T:
         try:
             return await self._lane.call(DEADLINE, work)
@@ -65,19 +70,23 @@ class Tree:
         return [self._path / name for name in (*ORDER, *sorted(set(_names(self._path)) - set(ORDER)))]
 
     def _remove(self, legs: Sequence[str]) -> tuple[int, list[str]]:
+        freed, left = self._remove_parts(self._parts(legs))
+        if not legs and not left:
+            _remove_empty(self._path, left)
+            _prune_parents(self._path.parent, self._root)
+        return freed, left
+
+    def _remove_parts(self, parts: Sequence[Path]) -> tuple[int, list[str]]:
         left: list[str] = []
         if not self._within_root():
             return 0, [f"{self._path}: reached through a link that leads out of {self._root}"]
         freed = 0
-        for part in self._parts(legs):
+        for part in parts:
             before = _size(part)
             _remove_tree(part, left)
             freed += before - _size(part)
             if left:
-                return freed, left
-        if not legs:
-            _remove_empty(self._path, left)
-            _prune_parents(self._path.parent, self._root)
+                break
         return freed, left
 
     def _within_root(self) -> bool:

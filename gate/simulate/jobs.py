@@ -13,7 +13,6 @@ import anyio
 import trio
 
 from gate.contracts import Scope, Store
-from gate.dispatch import holding
 from gate.dispatch.driver import Dispatched, dispatch
 from gate.dispatch.twin import refuse, twins
 from gate.dispatch.world import DispatchWorld, Order
@@ -24,6 +23,7 @@ from gate.reap.remaining import Remaining
 from gate.reap.report import ReapReport
 from gate.reap.run import reap_run
 from gate.reap.stale import reap_stale
+from gate.rundir import holding
 from gate.rundir.lease import fresh
 from gate.rundir.run import Run
 from gate.simulate.handles import OwnedNotes, OwnedSignals, OwnedStaging, OwnedSupersede

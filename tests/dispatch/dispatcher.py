@@ -15,11 +15,11 @@ import anyio
 from gate.adapters.clock import SystemClock
 from gate.contracts import WorkloadRequest
 from gate.dispatch.driver import dispatch
-from gate.dispatch.holding import PERIOD, held
 from gate.dispatch.world import Order
 from gate.errors import RunHeld
 from gate.rundir import lease
 from gate.rundir.files import FileStore
+from gate.rundir.holding import PERIOD, held
 from tests.dispatch.fake_engine import FolderEngine
 from tests.dispatch.plans import plan
 from tests.dispatch.worlds import world

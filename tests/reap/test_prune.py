@@ -223,3 +223,29 @@ def test_only_what_really_went_is_counted(root: Root, monkeypatch: pytest.Monkey
     assert done.freed < 50_000
     assert any("big" in line for line in done.left)
     assert (place / layout.attempt(1)).is_file(), "what is left still says what it is"
+
+
+def test_a_run_is_held_for_as_long_as_it_takes_to_remove_it(root: Root) -> None:
+    """A large workspace outlived the lease of whoever removed it, and a dispatcher began a run in what was left."""
+    place = root.add("1")
+    store = FileStore(place)
+
+    class Slow(Tree):
+        async def hollow(self) -> tuple[int, list[str]]:
+            before = await lease.current(store)
+            await anyio.sleep(1.2)
+            now = await lease.current(store)
+            assert before is not None
+            assert now is not None
+            assert now.counter > before.counter
+            return await super().hollow()
+
+    async def main() -> Pruned:
+        at = (await Runs(root.path).all())[0]
+        found = await look(at.open(), at.run, Tree(root.path, at), Wish(run="1"), time.time())
+        assert found is not None
+        return await prune(at.open(), found, Slow(root.path, at), SystemClock(), _lease())
+
+    done = anyio.run(main)
+    assert done.gone
+    assert not place.exists()
