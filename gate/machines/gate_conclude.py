@@ -108,8 +108,9 @@ def _create(leg: LegState, workload: WorkloadState, moment: Moment) -> Finding |
 
 def _ended(leg: LegState, workload: WorkloadState, end: End, moment: Moment) -> Concluded:
     # nextflow#5650: a share caches "absent", so that what ended is read again before its absence decides anything
-    if leg.ended_since is None:
-        leg = replace(leg, ended_since=moment.looks, bad_since=None, told=False)
+    if leg.ended_since is None or (leg.ended_gone and not workload.gone):
+        # What an engine had only lost sight of ends later, and its files are then as fresh as any other's.
+        leg = replace(leg, ended_since=moment.looks, ended_gone=workload.gone, bad_since=None, told=False)
     if workload.gone and leg.stamp_looks > (leg.ended_since or 0.0):
         # NVIDIA/Model-Optimizer#1900: not known to the engine, and yet it moves: its own evidence beats the scheduler
         leg = replace(leg, ended_since=leg.stamp_looks)

@@ -107,6 +107,8 @@ class LegState:
     bad_since: float | None = None
     ended_since: float | None = None
     """On `looks`: the first look that found it so, without a better one since."""
+    ended_gone: bool = False
+    """It counts as ended because the engine did not know its workload."""
     told: bool = False
     verdict: Verdict | None = None
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+UNLISTED = "whatever no record names"
+"""Stands for workloads that nobody can name: the engine never gave a complete list in which they would be."""
+
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
     """One workload that may still run. Never silent: named with why, and with a command that removes it."""
 
     workload: str
-    """Plan id, or the engine's name where no entry was found."""
+    """Plan id, or the engine's name where no entry was found, or `UNLISTED`."""
     engine_id: str | None
     """None: an intent whose create may or may not have happened."""
     why: str

@@ -10,7 +10,7 @@ import anyio
 from gate.contracts import Clock, Engine, Listing, Scope, Store, Workload
 from gate.errors import EngineError, RunNotFound, StoreError, WorkloadNotFound
 from gate.plan.identity import workload_name
-from gate.reap.remaining import Remaining, removal
+from gate.reap.remaining import UNLISTED, Remaining, removal
 from gate.reap.targets import Target, missing, of_entry, seen
 from gate.rundir.formats import WorkloadEntry
 from gate.rundir.run import Run
@@ -114,6 +114,10 @@ class _Settler:
         for workload, problem in self.damaged.items():
             why = f"whether it is gone cannot be recorded: {problem}"
             found.append(Remaining(workload, None, why, removal(kind, run, None)))
+        if self.partial:
+            # A create that was sent twice on its way leaves a workload that only a list can show.
+            why = "the engine gave no complete list: what is missing from it may still run"
+            found.append(Remaining(UNLISTED, None, why, removal(kind, run, None)))
         return tuple(found)
 
     async def look(self) -> None:

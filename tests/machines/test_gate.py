@@ -434,6 +434,20 @@ def test_model_optimizer_1900_a_leg_that_moves_has_not_vanished() -> None:
     assert play.word() == "ERROR vanished"
 
 
+def test_one_that_was_only_lost_sight_of_is_read_again_from_its_real_end() -> None:
+    """The engine did not know it for a while, and it ended just now: its files are as fresh as any other's."""
+    play = Player(rules())
+    play.tick(a=view(BUSY))
+    play.loses("a")
+    play.ticks(60 + EVIDENCE)
+    assert play.word() == ""
+    play.says("a", Phase.FAILED, "exit", exit_code=12)
+    play.ticks(EVIDENCE - INTERVAL)
+    assert play.word() == "", "the result may not be visible yet"
+    play.tick(a=view(GOOD))
+    assert play.word() == "PASS criteria_met"
+
+
 def test_one_list_without_it_is_never_enough() -> None:
     play = Player(rules(leg(evidence=0.0), list_lag=0.0))
     play.tick(a=view(BUSY))

@@ -12,7 +12,7 @@ from gate.contracts import Workload
 from gate.dispatch.driver import dispatch
 from gate.dispatch.world import Order
 from gate.errors import EngineUnreachable, RunNotFound, StoreFull
-from gate.reap.remaining import Remaining
+from gate.reap.remaining import UNLISTED, Remaining
 from gate.reap.settle import settle
 from gate.rundir.formats import Attempt, WorkloadEntry
 from gate.rundir.run import Run
@@ -149,10 +149,22 @@ def test_absence_in_an_incomplete_list_means_nothing(case: Case) -> None:
     virtually(lambda: Run(case.store).record_entry(_intended(entry)))
     (case.engine.folder / (entry.engine_id or "")).unlink()
     case.engine.complete = False
-    (left,) = case.settle(budget=20)
+    left, others = case.settle(budget=20)
     assert (left.workload, left.why) == ("a", "the engine's list is not complete, and it is not on it")
+    assert others.workload == UNLISTED
     case.engine.complete = True
     assert case.settle(budget=20) == ()
+
+
+def test_a_list_that_is_never_complete_leaves_something_that_nobody_can_name(case: Case) -> None:
+    """All that is recorded is gone; a create that was sent twice made another, and no list would show it."""
+    for workload in case.engine.all():
+        case.engine.change(workload.id, phase="Stopped")
+    case.engine.complete = False
+    (left,) = case.settle(budget=20)
+    assert (left.workload, left.engine_id, left.command) == (UNLISTED, None, "gate reap --run r1")
+    assert "no complete list" in left.why
+    assert {entry.stage for entry in case.entries().values()} == {"seen_gone"}
 
 
 def test_what_no_entry_names_is_looked_for_until_a_list_is_complete(case: Case) -> None:

@@ -58,11 +58,12 @@ class _Pair:
         self.now = now
 
     def allowance(self) -> float:
-        """Seconds by which an error may come later."""
+        """Seconds by which an error may come later: down time, and blind time, which budgets leave out."""
         poll, first = self.one.attempt.plan.poll, self.one.first_poll or 0.0
         last = max((each.ended for each in self.one.polls), default=first)
-        down = overlap(unwatched(self.played, self.one.attempt.tag, first, last), first, last)
-        return down + poll.skew + 2 * poll.interval * (1 + len(self.one.polls))
+        windows = unwatched(self.played, self.one.attempt.tag, first, last)
+        windows += [(blind.since, blind.until) for blind in self.played.blind if blind.process.startswith("poller")]
+        return overlap(windows, first, last) + poll.skew + 2 * poll.interval * (1 + len(self.one.polls))
 
 
 def _leg(pair: _Pair) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gate import documents
 from gate.campaign.views import CLOCK_FAULTS, befell
-from gate.reap.remaining import Remaining
+from gate.reap.remaining import UNLISTED, Remaining
 from gate.rundir import layout
 from gate.rundir.formats import Kept
 from gate.simulate.clock import EPOCH
@@ -74,7 +74,8 @@ def _named(played: Played, workload: PlayedWorkload, remaining: Collection[Remai
     """By its id; or by its name where no id is known, or where a create that was sent twice made two of the name."""
     twice = any(befell(played, frozenset(("create_twice",))))
     return any(
-        one.engine_id == workload.engine_id
+        one.workload == UNLISTED
+        or one.engine_id == workload.engine_id
         or ((one.engine_id is None or twice) and one.workload in (workload.workload, workload.name))
         for one in remaining
     )
