@@ -47,7 +47,7 @@ async def _settled(settler: _Settler, budget: float) -> tuple[Remaining, ...]:
     with anyio.move_on_after(max(0.0, budget)):
         while True:
             await settler.look()
-            if not settler.open_targets() and not settler.partial:
+            if not settler.open_targets() and not settler.unproven:
                 break
             left = budget - ((await clock.now()).mono - start)
             if left <= 0:
@@ -71,8 +71,10 @@ class _Settler:
     kept: Collection[str]
     targets: dict[tuple[str, str], Target] = field(default_factory=dict)
     unrecorded: dict[tuple[str, str], str] = field(default_factory=dict)
-    partial: bool = False
-    """The last list that was answered was not complete: what no entry names may be missing from it."""
+    unproven: str = ""
+    """Why something that no entry names may still run: the last list that was answered does not show everything."""
+    young: float = 0.0
+    """Until then, on `mono`, a list may lack what was created last: the engine's lists lag."""
     damaged: dict[str, str] = field(default_factory=dict)
     """Workload to what is wrong with its entry."""
 
@@ -93,7 +95,14 @@ class _Settler:
                 settler.targets[(tag, entry.name)] = of_entry(entry)
             for workload, problem in damaged.items():
                 settler._unreadable(mine[0].plan.gate, tag, workload, problem)
+        await settler._age()
         return settler
+
+    async def _age(self) -> None:
+        """How long lists may still lag, by the wall clock of the records; never longer than the lag from now on."""
+        now, lag = await self.clock.now(), self.engine.capabilities.list_lag
+        changed = [target.entry.at for target in self.targets.values() if target.entry is not None]
+        self.young = now.mono + min(lag, max(changed, default=now.wall - lag) + lag - now.wall)
 
     def _unreadable(self, gate: str, tag: str, workload: str, problem: str) -> None:
         """An entry that cannot be read: its workload is known by its name, and named at the end whatever is seen."""
@@ -114,10 +123,9 @@ class _Settler:
         for workload, problem in self.damaged.items():
             why = f"whether it is gone cannot be recorded: {problem}"
             found.append(Remaining(workload, None, why, removal(kind, run, None)))
-        if self.partial:
+        if self.unproven:
             # A create that was sent twice on its way leaves a workload that only a list can show.
-            why = "the engine gave no complete list: what is missing from it may still run"
-            found.append(Remaining(UNLISTED, None, why, removal(kind, run, None)))
+            found.append(Remaining(UNLISTED, None, self.unproven, removal(kind, run, None)))
         return tuple(found)
 
     async def look(self) -> None:
@@ -128,7 +136,7 @@ class _Settler:
             self._all_open(f"the engine cannot be asked: {error.message}")
             listing = Listing((), complete=False)
         else:
-            self.partial = not listing.complete
+            self.unproven = self._unproven(listing, (await self.clock.now()).mono)
         shown = {w.id for w in listing.workloads if w.tag in self.tags}
         for workload in listing.workloads:
             if workload.tag in self.tags:
@@ -138,6 +146,14 @@ class _Settler:
                 self.targets[key] = await self._second_source(target, listing.complete)
         await self._record()
         await self._stop()
+
+    def _unproven(self, listing: Listing, mono: float) -> str:
+        if not listing.complete:
+            return "the engine gave no complete list: what is missing from it may still run"
+        if mono < self.young:
+            lag = self.engine.capabilities.list_lag
+            return f"the engine's lists lag by up to {lag:g} s: what was created just now may be missing"
+        return ""
 
     def _found(self, workload: Workload) -> None:
         key = self._key(workload)

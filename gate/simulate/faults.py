@@ -53,14 +53,15 @@ class FaultyEngine:
         blind: Sequence[Blind] = (),
         slow: float = 0.0,
         blurs: Sequence[Blur] = (),
-        dice: random.Random | None = None,
+        dice: Callable[[str], random.Random] | None = None,
     ) -> None:
         self._engine = engine
         self._clock = clock
         self._blind = blind
         self._slow = slow
         self._blurs = blurs
-        self._dice = dice or random.Random(0)  # noqa: S311 - a simulation's dice, no secret
+        self._dice: Callable[[str], random.Random] = dice or random.Random
+        self._streams: dict[str, random.Random] = {}
 
     @property
     def kind(self) -> str:
@@ -72,7 +73,7 @@ class FaultyEngine:
 
     async def create(self, request: WorkloadRequest) -> str:
         try:
-            await self._pass()
+            await self._pass(f"create {request.name}")
         except EngineUnreachable as error:
             raise CreateUnclear(f"{request.name}: {error.message}") from error
         created = await self._engine.create(request)
@@ -80,25 +81,25 @@ class FaultyEngine:
         return created
 
     async def list(self, scope: Scope) -> Listing:
-        await self._pass()
+        await self._pass("list")
         found = await self._engine.list(scope)
         await self._answer()
         return await self._blurred(found) if self._blurs else found
 
     async def get(self, workload_id: str) -> Workload:
-        await self._pass(workload_id)
+        await self._pass(f"get {workload_id}", workload_id)
         await self._known(workload_id)
         found = await self._engine.get(workload_id)
         await self._answer()
         return (await self._blurred(Listing((found,), complete=True), single=True)).workloads[0]
 
     async def stop(self, workload_id: str) -> None:
-        await self._pass()
+        await self._pass(f"stop {workload_id}")
         await self._engine.stop(workload_id)
         await self._answer()
 
     async def logs(self, workload_id: str, offset: int, limit: int) -> LogChunk:
-        await self._pass(workload_id)
+        await self._pass(f"logs {workload_id}", workload_id)
         await self._known(workload_id)
         found = await self._engine.logs(workload_id, offset, limit)
         await self._answer()
@@ -113,17 +114,23 @@ class FaultyEngine:
         if self._slow:
             await self._clock.sleep(self._slow)
 
-    async def _pass(self, workload_id: str | None = None) -> None:
+    async def _pass(self, call: str, workload_id: str | None = None) -> None:
         """Raise what a blind window that is open now says."""
         if not self._blind:
             return
         now = (await self._clock.now()).mono
         for window in self._blind:
-            if window.start <= now < window.end and self._strikes(window.chance):
+            if window.start <= now < window.end and self._strikes(call, window.chance):
                 await self._fail(window, workload_id)
 
-    def _strikes(self, chance: float) -> bool:
-        return chance >= 1.0 or self._dice.random() < chance
+    def _strikes(self, call: str, chance: float) -> bool:
+        """Each call has dice of its own: the order of calls side by side must not change what befalls one of them."""
+        if chance >= 1.0:
+            return True
+        stream = self._streams.get(call)
+        if stream is None:
+            stream = self._streams[call] = self._dice(call)
+        return stream.random() < chance
 
     async def _fail(self, window: Blind, workload_id: str | None) -> None:
         match window.kind:
@@ -147,19 +154,20 @@ class FaultyEngine:
 
     # --- answers that lie ----------------------------------------------------------------------------
 
-    async def _open(self) -> tuple[Blur, ...]:
+    async def _open(self, call: str) -> tuple[Blur, ...]:
         if not self._blurs:
             return ()
         now = (await self._clock.now()).mono
-        return tuple(blur for blur in self._blurs if blur.start <= now < blur.end and self._strikes(blur.chance))
+        return tuple(b for b in self._blurs if b.start <= now < b.end and self._strikes(f"{call} {b.kind}", b.chance))
 
     async def _known(self, workload_id: str) -> None:
-        if any(blur.kind == "missing" and blur.whose(workload_id) for blur in await self._open()):
+        if any(blur.kind == "missing" and blur.whose(workload_id) for blur in await self._open(f"known {workload_id}")):
             raise WorkloadNotFound(f"{workload_id}: not found")
 
     async def _blurred(self, listing: Listing, *, single: bool = False) -> Listing:
         workloads, complete = listing.workloads, listing.complete
-        for blur in await self._open():
+        call = f"get {listing.workloads[0].id}" if single else "list"
+        for blur in await self._open(call):
             match blur.kind:
                 case "missing" | "incomplete" if not single:
                     left = tuple(w for w in workloads if not blur.whose(w.id))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Generic, TypeVar
 
 import trio
@@ -142,7 +143,10 @@ class World:
         blind, blurs = self.troubles.api(), self.troubles.blurs(self._workload_of)
         if not blind and not blurs:
             return OwnedEngine(self.engine, life, self.truth)
-        dice = self.dice.of(f"api/{life.name}")
+
+        def dice(call: str) -> Random:
+            return self.dice.of(f"api/{life.name}/{call}")
+
         faulty = FaultyEngine(self.engine, SimClock(), blind, 0.0, blurs, dice)
         return OwnedEngine(faulty, life, self.truth)
 

@@ -195,8 +195,25 @@ def test_maestrowf_266_not_found_shortly_after_a_create_is_list_lag(case: Case) 
     entry = case.entries()["a"]
     (case.engine.folder / (entry.engine_id or "")).unlink()
     case.engine.lag = 30.0
-    assert [one.workload for one in case.settle(budget=20)] == ["a"]
+    assert [one.workload for one in case.settle(budget=20)] == ["a", UNLISTED]
     assert case.settle(budget=60) == ()
+
+
+def test_a_twin_that_lists_show_late_is_waited_for(case: Case) -> None:
+    """A create that was sent twice, all that is recorded has ended, and the engine's lists lag."""
+    for workload in case.engine.all():
+        case.engine.change(workload.id, phase="Failed")
+    case.engine.lag = 30.0
+    twin = case.engine.folder / "twin"
+
+    def on_list() -> None:
+        if case.engine.lists == 8:
+            case.engine.put(twin.name, "gate-twin", case.attempt.tag, "r1")
+
+    case.engine.on_list = on_list
+    assert case.settle(budget=60) == ()
+    assert case.engine.lists > 8
+    assert case.engine.live() == []
 
 
 def test_a_dead_supervisors_leftovers_are_stopped_though_the_workload_is_over(case: Case) -> None:
