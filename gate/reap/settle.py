@@ -71,8 +71,8 @@ class _Settler:
     kept: Collection[str]
     targets: dict[tuple[str, str], Target] = field(default_factory=dict)
     unrecorded: dict[tuple[str, str], str] = field(default_factory=dict)
-    unproven: str = ""
-    """Why something that no entry names may still run: the last list that was answered does not show everything."""
+    unproven: str = "the engine could not be asked for a list: what no record names may still run"
+    """Why something that no entry names may still run, "" once a list showed everything."""
     young: float = 0.0
     """Until then, on `mono`, a list may lack what was created last: the engine's lists lag."""
     damaged: dict[str, str] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from gate.contracts import Event, LegView, Phase, Store
 from gate.errors import EngineUnreachable, RunHeld, StoreError, StoreFull, StoreUnavailable
 from gate.machines.verdict import Outcome
 from gate.poll.driver import PollEnd, poll
+from gate.reap.remaining import UNLISTED
 from gate.rundir import layout, lease
 from gate.rundir.formats import Kept, WorkloadEntry
 from gate.rundir.run import Run
@@ -222,7 +223,7 @@ def test_evidence_counts_while_the_engine_cannot_be_reached() -> None:
         end = await polled(scene, both(scene, 20))
         assert end.exit_code == 0
         assert "blind" in scene.ears.kinds()
-        assert [left.workload for left in end.remaining] == ["a", "b"]  # not seen gone: named, never leaked silently
+        assert [left.workload for left in end.remaining] == ["a", "b", UNLISTED]  # not seen gone: named, never leaked silently
 
     virtual(main)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gate.contracts import Phase
+from gate.reap.remaining import UNLISTED
 from gate.rundir import layout
 from gate.simulate.menu import MENU
 from gate.simulate.played import Played
@@ -257,7 +258,7 @@ def test_evidence_that_is_finished_counts_although_the_engine_cannot_be_asked() 
     result = played(fault("api_401", at=1000.0, lasts=1e6))
     assert words(result) == PASSED
     assert result.exit_codes == (0,)
-    assert [left.workload for left in result.remaining] == ["agent", "command"]
+    assert [left.workload for left in result.remaining] == ["agent", "command", UNLISTED]
 
 
 def test_neighbours_are_neither_touched_nor_believed() -> None:
