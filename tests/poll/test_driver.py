@@ -223,7 +223,7 @@ def test_evidence_counts_while_the_engine_cannot_be_reached() -> None:
         end = await polled(scene, both(scene, 20))
         assert end.exit_code == 0
         assert "blind" in scene.ears.kinds()
-        assert [left.workload for left in end.remaining] == ["a", "b", UNLISTED]  # not seen gone: named, never leaked silently
+        assert [left.workload for left in end.remaining] == ["a", "b", UNLISTED]  # named, never leaked silently
 
     virtual(main)
 
