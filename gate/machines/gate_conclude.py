@@ -166,7 +166,8 @@ def _queue(leg: LegState, workload: WorkloadState, moment: Moment) -> Finding | 
     message = f": {seen.message}" if seen.message else ""
     if seen.reason in ("image_unavailable", "unschedulable"):
         reason, said = REASONS[seen.reason], f"the workload {WORDS[seen.reason]}{message}"
-    elif started or workload.pending_boot > 0.0:  # it ran before, if only for a moment between two looks at the files
+    elif started or workload.pending_boot > 0.0 or seen.reason == "preempted" or seen.restarts:
+        # It ran before, if only for a moment between two looks.
         reason, said = Reason.EVICTED, f"the workload was sent back to the queue{message}"
     else:
         reason, said = Reason.NEVER_STARTED, f"the workload never started{message}"

@@ -386,6 +386,13 @@ def test_sent_back_to_the_queue_and_left_there() -> None:
     assert play.word() == "ERROR evicted"
 
 
+def test_sent_back_between_two_looks_and_never_seen_to_run() -> None:
+    play = Player(rules())
+    play.says("a", Phase.PENDING, "preempted")
+    play.ticks(POLL.queue + INTERVAL)
+    assert play.word() == "ERROR evicted", "the engine says that it ran"
+
+
 def test_sent_back_before_anything_of_the_leg_was_there() -> None:
     """It ran for a moment: that it never started would not be true."""
     play = Player(rules())

@@ -110,11 +110,16 @@ class _Case:
         merged: list[_Window] = []
         found = [b for b in self.played.blind if b.what == what and b.process.startswith("poller")]
         for b in sorted(found, key=lambda b: b.since):
-            if merged and b.since - merged[-1].until <= self.plan.poll.interval + LOOK:
+            if merged and b.since - merged[-1].until - self._nobody(merged[-1].until, b.since) <= LOOK:
                 merged[-1] = _Window(merged[-1].since, max(merged[-1].until, b.until))
             else:
                 merged.append(_Window(b.since, b.until))
         return merged
+
+    def _nobody(self, since: float, until: float) -> float:
+        """Seconds between in which nobody looked: one interval, and from a poller's death until the next has looked."""
+        deaths = [poll.ended for poll in self.one.polls if since <= poll.ended <= until]
+        return until - min(deaths) if deaths else self.plan.poll.interval
 
     def _evidence(self) -> str:
         if any(befell(self.played, BLURRED, self.verdict.leg)) or self._struck(*ROOT_FAULTS):
