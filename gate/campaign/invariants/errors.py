@@ -99,6 +99,8 @@ class _Case:
     def _outage(self) -> str:
         if not self._struck(*API_FAULTS):
             return "the engine could be seen all the time"
+        if self.verdict.reason is Reason.API_TIMED_OUT and self._struck("api_slow"):
+            return ""  # each of its answers came, and all that a look needs together too late
         budget = self.plan.poll.outage
         longest = max((b.until - b.since for b in self._blind("engine") if b.since < self.at), default=0.0)
         if longest + self.plan.poll.interval + LOOK < budget:

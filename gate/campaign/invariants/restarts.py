@@ -11,9 +11,11 @@ from collections.abc import Iterator
 
 from gate.campaign.views import CLOCK_FAULTS, befell, disturbed, overlap, unwatched
 from gate.machines.verdict import Outcome, Reason, Verdict
+from gate.simulate.draw import window_of
 from gate.simulate.played import Played, PlayedAttempt
 
 DEATHS = frozenset(("kill_poller",))
+FULL = frozenset(("disk_full",))
 MEASURED = (Outcome.PASS, Outcome.FAIL)
 FROM_OUTSIDE = (Reason.CANCELLED, Reason.SUPERSEDED)
 TIMED = frozenset(
@@ -63,6 +65,8 @@ class _Pair:
         last = max((each.ended for each in self.one.polls), default=first)
         windows = unwatched(self.played, self.one.attempt.tag, first, last)
         windows += [(blind.since, blind.until) for blind in self.played.blind if blind.process.startswith("poller")]
+        # What a poller saw while nothing could be written down is lost with it.
+        windows += [window_of(fault) for fault in befell(self.played, FULL)]
         return overlap(windows, first, last) + poll.skew + 2 * poll.interval * (1 + len(self.one.polls))
 
 
