@@ -235,7 +235,7 @@ def test_a_share_that_hangs_delays_no_stop(tmp_path: Path, monkeypatch: pytest.M
 
     import anyio  # noqa: PLC0415
 
-    from gate.bootstrap import home, workload  # noqa: PLC0415
+    from gate.bootstrap import searching, workload  # noqa: PLC0415
     from gate.documents import load  # noqa: PLC0415
     from gate.rundir.formats import Assignment  # noqa: PLC0415
 
@@ -250,7 +250,7 @@ def test_a_share_that_hangs_delays_no_stop(tmp_path: Path, monkeypatch: pytest.M
         os.kill(os.getpid(), signal.SIGTERM)
 
     staged = stage(tmp_path, command_leg("sleep 600"))
-    monkeypatch.setattr(home, "find_states", hang)
+    monkeypatch.setattr(searching, "find_states", hang)
     monkeypatch.setattr(home, "replace_whole", lambda path, *_: hang() if path.name == "pointer.json" else None)
     assignment = load(Assignment, staged.path.read_bytes(), "a")
     killer = threading.Thread(target=stop_when_hung)
