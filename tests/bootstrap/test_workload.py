@@ -235,7 +235,7 @@ def test_a_share_that_hangs_delays_no_stop(tmp_path: Path, monkeypatch: pytest.M
 
     import anyio  # noqa: PLC0415
 
-    from gate.bootstrap import searching, workload  # noqa: PLC0415
+    from gate.bootstrap import home, searching, workload  # noqa: PLC0415
     from gate.documents import load  # noqa: PLC0415
     from gate.rundir.formats import Assignment  # noqa: PLC0415
 
