@@ -62,14 +62,18 @@ def record(seed: int, gates: int, workers: int) -> int:
     began = time.perf_counter()
     step = max(1, gates // 50)
 
+    told: set[int] = set()
+
     def progress(tally: Tally) -> None:
+        for gate in tally.broken:
+            if gate.number not in told:
+                told.add(gate.number)
+                print(f"gate {gate.number}: {'; '.join(map(str, gate.violations))}", flush=True)
         if tally.gates % step == 0:
             print(f"{tally.gates} gates, {len(tally.broken)} broken, {time.perf_counter() - began:.0f} s", flush=True)
 
     tally = campaign(seed, gates, workers=workers, keep_going=True, progress=progress)
     RECORD.write_text(_text(seed, tally, workers, time.perf_counter() - began))
-    for gate in tally.broken:
-        print(f"gate {gate.number}: {'; '.join(map(str, gate.violations))}")
     return len(tally.broken)
 
 

@@ -135,10 +135,10 @@ class FaultyEngine:
     async def _fail(self, window: Blind, workload_id: str | None) -> None:
         match window.kind:
             case "refused":
-                raise EngineUnreachable("connection refused")
+                raise EngineUnreachable("connection refused", kind="refused")
             case "timed_out":
                 await self._clock.sleep(PATIENCE)
-                raise EngineUnreachable(f"no answer within {PATIENCE:g} s: timed out")
+                raise EngineUnreachable(f"no answer within {PATIENCE:g} s: timed out", kind="timed_out")
             case "rejected":
                 raise EngineAuthError("401: the token was rejected")
             case "forbidden":

@@ -26,7 +26,7 @@ from gate.contracts import (
     WorkloadRequest,
 )
 from gate.dispatch.world import Staged, Staging
-from gate.errors import EngineError, StoreError
+from gate.errors import EngineError, StoreError, WorkloadNotFound
 from gate.plan.model import Plan
 from gate.simulate.life import Life
 from gate.simulate.played import Blind
@@ -165,7 +165,17 @@ class OwnedEngine:
 
     async def get(self, workload_id: str) -> Workload:
         self._life.check()
-        found = await self._engine.get(workload_id)
+        began = self._truth.now()
+        try:
+            found = await self._engine.get(workload_id)
+        except WorkloadNotFound:
+            self._life.check()
+            raise
+        except EngineError as error:
+            # A list that lacks a workload shows nothing of it, and this was asked for what a list lacks.
+            self._life.check()
+            self.blind.failed(began, error.message)
+            raise
         self._life.check()
         return found
 

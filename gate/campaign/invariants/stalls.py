@@ -70,7 +70,9 @@ def _silent(played: Played, one: PlayedAttempt, written: WrittenVerdict) -> Iter
     if any(befell(played, VIEW_FAULTS, leg.id)) or _repeats(played, leg.id):
         return
     at = min(written.at, (one.first_poll or 0.0) + written.verdict.elapsed)
-    changes = _changes(played, leg.id, {one.attempt.tag, *one.attempt.adopted.values()}, at - ROUNDING)
+    workload = next(w.id for w in one.attempt.plan.workloads if leg.id in w.legs)
+    # Under another tag it may go on too, kept for somebody to look at: that is not what this attempt judges.
+    changes = _changes(played, leg.id, one.attempt.adopted.get(workload, one.attempt.tag), at - ROUNDING)
     since = max(changes, default=one.first_poll or 0.0)
     windows = [(b.since, b.until) for b in played.blind if b.process.startswith("poller")]
     windows += unwatched(played, one.attempt.tag, since, at)
@@ -85,11 +87,11 @@ def _repeats(played: Played, leg: str) -> bool:
     return len(set(written)) < len(written)
 
 
-def _changes(played: Played, leg: str, tags: set[str], until: float) -> Iterator[float]:
+def _changes(played: Played, leg: str, tag: str, until: float) -> Iterator[float]:
     """When the leg's state files changed: what is written again as it was is no change."""
     last: dict[str, bytes | None] = {}
     for state in played.states:
-        if state.leg == leg and state.tag in tags and state.at <= until and not state.planted:
+        if state.leg == leg and state.tag == tag and state.at <= until and not state.planted:
             if last.get(state.path) != state.data:
                 yield state.at
             last[state.path] = state.data
