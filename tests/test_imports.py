@@ -24,10 +24,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("gate.machines", "gate.adapters"),
     ("gate.rundir", "gate.agents"),
     ("gate.bootstrap", "gate.plan"),
-    ("gate.engines", "gate.reap"),
+    ("gate.engines", "gate.sandboxes", "gate.reap", "gate.scope"),
     ("gate.dispatch", "gate.report"),
     ("gate.poll",),
     ("gate.report.html",),
+    ("gate.publish",),
     ("gate.simulate",),
     ("gate.campaign",),
     ("gate.bugs", "gate.streams"),
@@ -40,7 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 PURE = ("gate.machines",)
 """No I/O, no time, no randomness, no concurrency."""
 
-DRIVEN = ("gate.poll", "gate.dispatch", "gate.reap", "gate.bootstrap.driver")
+DRIVEN = ("gate.poll", "gate.dispatch", "gate.reap", "gate.publish", "gate.bootstrap.driver")
 """They await the contracts they are given, and nothing else …"""
 
 REAL = (

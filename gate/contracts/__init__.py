@@ -10,7 +10,7 @@ Imported by bootstrap: standard library only, Python 3.10 or newer.
 from __future__ import annotations
 
 from gate.contracts.agent import Agent, TurnEnd, TurnOutcome, TurnRequest, Usage
-from gate.contracts.around import Event, NewerRun, Reporter, Supersede
+from gate.contracts.around import Event, NewerRun, Published, Publisher, Reporter, Supersede
 from gate.contracts.clock import Clock
 from gate.contracts.engine import (
     Capabilities,
@@ -53,6 +53,8 @@ __all__ = [
     "NewerRun",
     "Phase",
     "Place",
+    "Published",
+    "Publisher",
     "Reporter",
     "Scan",
     "Scope",

@@ -65,6 +65,21 @@ class Asking(Generic[T]):
         else:
             await self._ask.done.wait()
 
+    async def or_until(self, sleep: Callable[[float], Awaitable[None]], seconds: float) -> None:
+        """Return after `seconds`, or as soon as an answer that is awaited now has come."""
+        if not self.under_way:
+            await sleep(seconds)
+            return
+
+        async def arrival() -> None:
+            await self.arrived()
+            race.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as race:
+            race.start_soon(arrival)
+            await sleep(seconds)
+            race.cancel_scope.cancel()
+
     @property
     def under_way(self) -> bool:
         """An answer is awaited."""

@@ -6,6 +6,7 @@ on the runner's own disk is what the clean-up step and a next poller go by.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import anyio
@@ -63,16 +64,26 @@ async def earlier(world: PollWorld, run: Run, attempt: Attempt) -> int | None:
 
 
 async def end_cancelled(
-    world: PollWorld, attempt: Attempt, session: Session | None, cancelled: Cancelled, end: PollEnd | None
+    world: PollWorld,
+    attempt: Attempt,
+    session: Session | None,
+    cancelled: Cancelled,
+    end: PollEnd | None,
+    closed: Callable[[], None],
 ) -> PollEnd:
-    """Close what is open within `TOTAL` seconds of the signal. Cancelled wins over every other exit code."""
+    """Close what is open within `TOTAL` seconds of the signal. Cancelled wins over every other exit code.
+
+    `closed` is called once verdicts and decision are durable, before anything is stopped.
+    """
     work = _Work(world, attempt, session, cancelled, end)
+    work.closed = closed
     left = TOTAL - ((await world.clock.now()).mono - cancelled.at)
     with anyio.move_on_after(max(0.0, left)) as scope:
         try:
             await work.run()
         except GateError as error:
             work.why = f"not stopped: {error.message}"
+    closed()
     cancelled.cut_short = scope.cancelled_caught
     return PollEnd(work.decision, 128 + cancelled.signal, work.remaining())
 
@@ -83,6 +94,7 @@ class _Work:
     ) -> None:
         self.decision: Decision | None = end.decision if end is not None else None
         self.why = "cancelled before it was seen gone"
+        self.closed: Callable[[], None] = lambda: None
         self._world = world
         self._attempt = attempt
         self._session = session
@@ -101,6 +113,7 @@ class _Work:
         await self._tell()
         session = self._session
         if session is None or self._left is not None:
+            self.closed()
             return
         run, wall = session.run, (await self._world.clock.now()).wall
         intent = CancelIntent(self._attempt.run, self._attempt.tag, self._cancelled.signal, wall)
@@ -109,6 +122,7 @@ class _Work:
         if await session.flush() and session.decided is not None:
             self.decision = await run.write_decision(session.decided.decision)
             await session.telling.decision(self.decision, await session.now())
+            self.closed()
         kept = await ending.leases(run, self._attempt, wall)
         # The clean-up step stops what this has no time for: a person at a terminal has no clean-up step.
         left = TOTAL - ((await self._world.clock.now()).mono - self._cancelled.at) - 0.2

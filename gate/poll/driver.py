@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import anyio
 import anyio.abc
@@ -34,6 +35,7 @@ from gate.poll.asking import Asking
 from gate.poll.ending import PollEnd
 from gate.poll.engine import LATE, LIST_DEADLINE, EngineEye, wanted
 from gate.poll.given import Identity, PollWorld
+from gate.poll.publishing import Publishing
 from gate.poll.rules import rules_of
 from gate.poll.session import Session, open_session
 from gate.poll.superseding import NewerQuestion
@@ -82,9 +84,11 @@ async def poll(
     end: PollEnd | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(poller.await_signal)
+        tasks.start_soon(poller.publishing.serve)
         try:
             with poller.scope:
                 end = await poller.watch(tasks, takeover=takeover, interval=interval, fail_fast=fail_fast)
+                end = await poller.published(end)
         except GateError as error:
             failure = error
         if poller.cancelled is not None:
@@ -101,6 +105,7 @@ class _Poller:
     def __init__(self, world: PollWorld, attempt: Attempt, *, once: bool) -> None:
         self.scope = anyio.CancelScope()
         self.cancelled: cancelling.Cancelled | None = None
+        self.publishing = Publishing(world.publisher, world.clock, self._note, self._mine)
         self._world = world
         self._attempt = attempt
         self._once = once
@@ -122,8 +127,20 @@ class _Poller:
 
     async def end_cancelled(self, end: PollEnd | None) -> PollEnd:
         """What there is time for."""
-        assert self.cancelled is not None
-        return await cancelling.end_cancelled(self._world, self._attempt, self._session, self.cancelled, end)
+        cancelled = self.cancelled
+        assert cancelled is not None
+        work = partial(cancelling.end_cancelled, self._world, self._attempt, self._session, cancelled, end)
+        return await self.publishing.beside_cancel(cancelled.signal, cancelled.at, work)
+
+    async def published(self, end: PollEnd) -> PollEnd:
+        """GitHub knows what it came to, or there is no time left for that."""
+        assert self._session is not None
+        return replace(end, published=await self.publishing.finish(await self._left(self._session), once=self._once))
+
+    async def _mine(self) -> None:
+        if self._holding is None:
+            raise RunHeld(f"run {self._attempt.run} is not held by this poller")
+        await self._holding.check()
 
     async def leave(self) -> None:
         """Leave the run free for the next poller, where it is still ours and the root answers."""
@@ -163,7 +180,9 @@ class _Poller:
                     newer.begin()
                 await self._tick(session, engine, newer)
             durable = await session.flush()
-            await self._telling.tick(session.state, await session.now())
+            now = await session.now()
+            self.publishing.changed(session.state, now)
+            await self._telling.tick(session.state, now)
             if durable and (end := await self._conclude(session)) is not None:
                 return end
             if self._once:
@@ -273,19 +292,10 @@ class _Poller:
     async def _pause(self, until: float) -> None:
         """Wait until `until` on `mono`; an answer that was slow ends it."""
         seconds = max(0.0, until - (await self._world.clock.now()).mono)
-        engine = self._engine
-        if engine is None or not engine.under_way:
+        if self._engine is None:
             await self._world.clock.sleep(seconds)
-            return
-
-        async def arrival() -> None:
-            await engine.arrived()
-            race.cancel_scope.cancel()
-
-        async with anyio.create_task_group() as race:
-            race.start_soon(arrival)
-            await self._world.clock.sleep(seconds)
-            race.cancel_scope.cancel()
+        else:
+            await self._engine.or_until(self._world.clock.sleep, seconds)
 
     async def _renew(self) -> None:
         assert self._holding is not None
@@ -319,7 +329,9 @@ class _Poller:
             if session.decision is None:
                 raise
             unread = error.message
-        await self._telling.decision(session.decision, await session.now())
+        now = await session.now()
+        await self._telling.decision(session.decision, now)
+        self.publishing.changed(session.state, now)
         if unread:
             # Which workloads are kept cannot be read: none is stopped that somebody may want, and all are named.
             left = ending.alive(session, world.engine.kind, f"not stopped: {unread}")
@@ -327,8 +339,7 @@ class _Poller:
         return await self._ended(session.decision, await self._settle(session, kept))
 
     async def _settle(self, session: Session, kept: Mapping[str, Kept]) -> tuple[Remaining, ...]:
-        world = self._world
-        wall = (await world.clock.now()).wall
+        world, wall = self._world, (await self._world.clock.now()).wall
         for name, lease_ in kept.items():
             left = f"kept for {spell(lease_.until - wall)} more ({lease_.why})"
             text = f"workload {name.partition('/')[2]} is {left}; end it: gate stop --run {self._attempt.run}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from gate.contracts import Clock, Engine
+from gate.contracts import Clock, Engine, Published
 from gate.errors import DocumentError, StoreError
 from gate.machines.observations import Decide
 from gate.poll.session import Session
@@ -21,11 +21,15 @@ SETTLE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class PollEnd:
-    """How a poll ended. `decision` None: undecided (`--once`), or it could not be written down."""
+    """How a poll ended. `decision` None: undecided (`--once`), or it could not be written down.
+
+    `published` None: nothing is reported to GitHub.
+    """
 
     decision: Decision | None
     exit_code: int
     remaining: tuple[Remaining, ...]
+    published: Published | None = None
 
 
 async def keep(run: Run, attempt: Attempt, decided: Decide, wall: float) -> Mapping[str, Kept]:

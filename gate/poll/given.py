@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gate.contracts import CancelNotes, Clock, Engine, LegFiles, Reporter, Signals, Store, Supersede
+from gate.contracts import CancelNotes, Clock, Engine, LegFiles, Publisher, Reporter, Signals, Store, Supersede
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +31,5 @@ class PollWorld:
     cancels: CancelNotes
     supersede: Supersede
     reporters: Sequence[Reporter] = ()
+    publisher: Publisher | None = None
+    """None: nobody but the reporters is told."""

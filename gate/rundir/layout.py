@@ -75,6 +75,11 @@ def cancel(tag: str) -> str:
     return f"gate/cancel/{tag}.json"
 
 
+def outbox(tag: str) -> str:
+    """Key of what GitHub was told of an attempt, and what of it GitHub has confirmed."""
+    return f"gate/outbox/{tag}.json"
+
+
 def assignment(tag: str, workload_id: str) -> str:
     """Key of what bootstrap reads: its legs and budgets."""
     return f"staged/assignments/{tag}/{workload_id}.json"
