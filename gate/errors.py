@@ -150,6 +150,33 @@ class GitHubRefused(GitHubError):
     """GitHub understood and will not take it (404, 410, 422): no such pull request, a locked conversation, too many."""
 
 
+# --- sandboxes ---------------------------------------------------------------------------------------
+
+
+class SandboxError(GateError):
+    """A sandbox or its backend answers otherwise than asked."""
+
+
+class SandboxRefused(SandboxError):
+    """The backend understood and will not: a policy, cap, name or image that it cannot honour. Nothing was done."""
+
+
+class SandboxUnavailable(SandboxError):
+    """No usable answer (unreachable, timed out, overloaded). The state is unknown: it may have been done."""
+
+
+class SandboxGone(SandboxError):
+    """The sandbox, or a command in it, is not there (any more): removed, crashed, lost."""
+
+
+class SandboxFileError(SandboxError):
+    """A file in a sandbox that is not there, cannot be read or written, or is longer than what was allowed."""
+
+
+class RecorderError(GateError):
+    """What a load run measures cannot be written down (disk full, not permitted): the run has failed."""
+
+
 # --- secrets, agents, tools --------------------------------------------------------------------------
 
 
