@@ -7,6 +7,8 @@ Imported by bootstrap: standard library only, Python 3.10 or newer.
 
 from __future__ import annotations
 
+from typing import Literal
+
 EXIT_PASSED = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -57,6 +59,10 @@ class LadderError(GateError):
     """A rung of the deadline ladder does not fit below the next one."""
 
 
+class ScopeError(GateError):
+    """What a change costs cannot be told: no repository, commits that are not there, a part of the history."""
+
+
 class Declined(GateError):
     """A person was asked and said no, or nobody could be asked and `--yes` was not given."""
 
@@ -103,8 +109,16 @@ class EngineError(GateError):
     """An engine's answer that is not the one asked for."""
 
 
+Unreachable = Literal["refused", "timed_out", "gone", "error"]
+"""In which way an engine cannot be reached: nobody listens, no answer in time, nothing of its kind there, else."""
+
+
 class EngineUnreachable(EngineError):
     """No usable answer (refused, timed out, 5xx, HTML from a proxy). The state is unknown; reads may be retried."""
+
+    def __init__(self, message: str, *, hint: str = "", kind: Unreachable = "error") -> None:
+        super().__init__(message, hint=hint)
+        self.kind: Unreachable = kind
 
 
 class EngineAuthError(EngineError):

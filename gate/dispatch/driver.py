@@ -79,6 +79,7 @@ async def _listing(world: DispatchWorld, plan: Plan) -> Listing:
         raise EngineUnreachable(
             f"the {world.engine.kind} engine does not answer: {error.message}",
             hint=error.hint or "Nothing was staged or launched.",
+            kind=error.kind,
         ) from error
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from gate.contracts import Engine, Scope, Workload
@@ -110,23 +110,10 @@ _KINDS: tuple[tuple[type[EngineError], BlindKind], ...] = (
 
 
 def blind_kind(error: EngineError) -> BlindKind:
-    """In which way the engine cannot be seen: from the error's class, what caused it, and what it says."""
+    """In which way the engine cannot be seen."""
+    if isinstance(error, EngineUnreachable):
+        return error.kind
     for cls, kind in _KINDS:
         if isinstance(error, cls):
             return kind
-    if not isinstance(error, EngineUnreachable):
-        return "error"
-    causes = [type(cause).__name__ for cause in _causes(error)]
-    said = error.message.lower()
-    if any("Timeout" in name for name in causes) or "timed out" in said:
-        return "timed_out"
-    if any("Connect" in name for name in causes) or "refused" in said:
-        return "refused"
-    return "gone" if "gone" in said else "error"
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    cause = error.__cause__ or error.__context__
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__ or cause.__context__
+    return "error"

@@ -26,7 +26,7 @@ from gate.engines.local.logs import read_log
 from gate.engines.local.orphans import Orphan
 from gate.engines.local.registry import Entry, Registry
 from gate.engines.local.view import Look, Starting, engine_id, starting
-from gate.errors import CreateUnclear, DocumentError, EngineRefused, EngineUnreachable, WorkloadNotFound
+from gate.errors import CreateUnclear, DocumentError, EngineRefused, EngineUnreachable, Unreachable, WorkloadNotFound
 from gate.rundir import layout
 
 READ_SECONDS = 20.0
@@ -86,7 +86,7 @@ class LocalEngine:
         try:
             await self._writes.call(STOP_SECONDS, lambda: self._stop(workload_id))
         except TimeoutError as error:
-            raise EngineUnreachable(f"{workload_id}: {error}") from error
+            raise EngineUnreachable(f"{workload_id}: {error}", kind="timed_out") from error
 
     async def logs(self, workload_id: str, offset: int, limit: int) -> LogChunk:
         return await self._read(lambda: self._logs(workload_id, offset, limit))
@@ -271,7 +271,8 @@ class LocalEngine:
         try:
             return await self._reads.call(READ_SECONDS, work)
         except (TimeoutError, OSError, DocumentError) as error:
-            raise EngineUnreachable(f"the local registry {self._registry.root}: {error}") from error
+            kind: Unreachable = "timed_out" if isinstance(error, TimeoutError) else "error"
+            raise EngineUnreachable(f"the local registry {self._registry.root}: {error}", kind=kind) from error
 
 
 def _within(request: LocalRequest, scope: Scope) -> bool:
