@@ -31,6 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("gate.publish",),
     ("gate.simulate",),
     ("gate.campaign",),
+    ("gate.testing",),
     ("gate.bugs", "gate.streams"),
     ("gate.commands",),
     ("gate.cli",),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -164,6 +165,7 @@ class RealLegWorld:
         """The complete environment of the leg's agent and commands. Raises SecretError where a secret is missing."""
         context, leg, folders = self._context, self._leg, self._folders
         env = {name: value for name, value in context.environ.items() if name not in context.secrets}
+        env = _own_share(env, self._position)
         if not context.alone:
             env |= {name: _at(env[name], self._position) for name in VISIBLE if name in env}
         env |= {name: fill(value, self.slots) for name, value in leg.env.items()}
@@ -238,6 +240,16 @@ def _at(devices: str, position: int) -> str:
     """The device at `position` of a list; the whole list where it has none there."""
     names = devices.split(",")
     return names[position] if position < len(names) else devices
+
+
+def _own_share(env: Mapping[str, str], position: int) -> dict[str, str]:
+    """What the engine means for the leg at `position` under its plain name, and without what it means for others."""
+    others = re.compile(rf"{identity.ENV_LEG_SHARE}(\d+)_(\w+)")
+    found = {name: value for name, value in env.items() if not others.fullmatch(name)}
+    for name, value in env.items():
+        if (match := others.fullmatch(name)) and int(match[1]) == position:
+            found[f"GATE_{match[2]}"] = value
+    return found
 
 
 def _filled(value: Json, slots: Mapping[str, str]) -> Json:

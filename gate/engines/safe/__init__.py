@@ -1,0 +1,1 @@
+"""Primus-SaFE: workloads on a cluster, over its REST API."""

@@ -1,0 +1,1 @@
+"""Test tools that ship with gate: servers that behave like the ones outside."""
