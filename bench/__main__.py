@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 
-from bench import campaign, html, latency, liveness, polling, report, simulating, startup
+from bench import campaign, engines, html, latency, liveness, polling, report, simulating, startup
 from bench.measure import Row
 from gate.errors import EXIT_REMAINS, EXIT_USAGE
 
@@ -18,6 +18,7 @@ GROUPS: tuple[Callable[[], Iterator[Row]], ...] = (
     html.rows,
     simulating.rows,
     campaign.rows,
+    engines.rows,
 )
 
 

@@ -18,7 +18,8 @@ from gate.rundir.formats import Attempt, WorkloadEntry
 from gate.rundir.notes import REFUSED, UNCLEAR
 from gate.rundir.run import Run
 
-AT_ONCE = 4
+AT_ONCE = 16
+"""Workloads on their way at once: an engine behind a network takes two answers for each, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
