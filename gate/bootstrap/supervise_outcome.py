@@ -44,7 +44,9 @@ def outcome(status: int | None, ending: Ending, memory: tuple[str, int], timeout
         # Also when it was asked to end: what it finished in its grace is finished.
         return CameTo(exits.LEGS_FINISHED, "exit", "", keep=False)
     if ending.why == "timeout":
-        return CameTo(exits.TIMED_OUT, "timeout", f"ended after its time-out of {timeout:g} s", keep=False)
+        return CameTo(
+            exits.TIMED_OUT, "timeout", ending.text or f"ended after its time-out of {timeout:g} s", keep=False
+        )
     if ending.why == "stopped":
         code = status if status is not None and status > 0 else exits.STOPPED
         return CameTo(code, "stopped", ending.text, keep=False)

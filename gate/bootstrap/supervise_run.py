@@ -147,7 +147,9 @@ class Run:
             interrupted = self._wake.stops[:1] == [signal.SIGINT]
             return Ending("stopped", "asked to stop", signal.SIGINT if interrupted else signal.SIGTERM)
         if _boot() >= self._deadline:
-            return Ending("timeout", f"the workload's time-out of {self._job.assignment.timeout:g} s has passed")
+            return Ending("timeout", f"ended after its time-out of {self._job.assignment.timeout:g} s")
+        if self._wake.limit:
+            return Ending("timeout", "ended because the engine's own time limit for it was near")
         if lapsed(self._reader.latest, time.time()):
             return Ending("stopped", "the run is decided and its lease on this workload has ended")
         return Ending()
@@ -172,7 +174,7 @@ class Run:
         self._reader.refresh()
         assignment = self._job.assignment
         keeper = Keeper(assignment.run, assignment.keep_on_fail, ended, failed=came_to.keep)
-        while not self._stop_asked() and _boot() < self._deadline:
+        while not (self._stop_asked() or self._wake.limit) and _boot() < self._deadline:
             until = min(keeper.until(self._reader.latest.lease), latest)
             if (left := until - time.time()) <= 0:
                 return

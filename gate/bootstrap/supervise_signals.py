@@ -12,14 +12,17 @@ import signal
 from collections.abc import Collection
 
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_WATCHED = (*STOPPING, signal.SIGCHLD)
+LIMIT = signal.SIGUSR1
+"""Sent by an engine whose own time limit for the workload is near."""
+_WATCHED = (*STOPPING, LIMIT, signal.SIGCHLD)
 
 
 class Wake:
-    """Signals received; `stops` are those that ask for the end, in order."""
+    """Signals received; `stops` are those that ask for the end, in order; `limit`: the engine's time limit is near."""
 
     def __init__(self) -> None:
         self.stops: list[signal.Signals] = []
+        self.limit = False
         self._read, self._write = os.pipe()
         os.set_blocking(self._read, False)
         os.set_blocking(self._write, False)
@@ -34,6 +37,7 @@ class Wake:
         if self._read in ready:
             numbers = os.read(self._read, 4096)
             self.stops += [signal.Signals(number) for number in numbers if number in STOPPING]
+            self.limit = self.limit or LIMIT in numbers
 
 
 def _noted(_number: int, _frame: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path, PurePosixPath
 
 from gate.contracts import Capabilities, Engine
 from gate.documents import Json
@@ -13,10 +14,14 @@ from gate.plan.model import EnginePlan, Plan, SecretRef
 from gate.plan.problems import did_you_mean, one_of
 from gate.plan.secrets import needed, resolve
 
-_OFFERS: Mapping[str, str] = {"local": "gate.engines.local.offer"}
+_OFFERS: Mapping[str, str] = {
+    "local": "gate.engines.local.offer",
+    "safe": "gate.engines.safe.offer",
+    "slurm": "gate.engines.slurm.offer",
+}
 KINDS = tuple(_OFFERS)
 """What this gate can run on."""
-ANNOUNCED = ("slurm", "kubernetes", "safe")
+ANNOUNCED = tuple(kind for kind in ("kubernetes", "safe") if kind not in _OFFERS)
 """What gate.yaml may name beside them: a later gate's."""
 
 
@@ -51,12 +56,24 @@ def open_engine(plan: EnginePlan, credentials: Mapping[str, str] | None = None) 
     return offer.open(plan.parameters, credentials or {})
 
 
+def notes_of(plan: EnginePlan) -> tuple[str, ...]:
+    """What has to be said aloud before this engine is used. Raises CapabilityError, ConfigError."""
+    return tuple(offer_of(plan.kind).notes(plan.parameters))
+
+
+def seen_by_workloads(plan: Plan, path: Path) -> str:
+    """`path` below the plan's root, as workloads see it. Raises CapabilityError, ConfigError."""
+    mount = offer_of(plan.engine.kind).mount(plan.engine.parameters)
+    return str(path) if mount is None else str(PurePosixPath(mount, *path.relative_to(plan.root).parts))
+
+
 def check_fit(plan: Plan) -> None:
     """Raises ConfigError (the engine's parameters), CapabilityError: workloads that its engine can never take."""
     kind = plan.engine.kind
     offer = offer_of(kind)
     _check_parameters(plan.engine, offer)
     needed(plan.secrets, list(_names(plan.engine, offer).values()))
+    offer.fits(plan)
     found = [
         f"workload {w.id}: {'; '.join(why)}"
         for w in plan.workloads

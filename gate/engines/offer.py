@@ -7,7 +7,19 @@ from dataclasses import dataclass
 
 from gate.contracts import Capabilities, Engine
 from gate.documents import Json
-from gate.plan.model import Resources
+from gate.plan.model import Plan, Resources
+
+
+def _fits(_plan: Plan) -> None:
+    """Nothing of the plan as a whole is this engine's business."""
+
+
+def _nothing_to_say(_parameters: Mapping[str, Json]) -> Sequence[str]:
+    return ()
+
+
+def _same_path(_parameters: Mapping[str, Json]) -> str | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +35,9 @@ class Offer:
     """What a workload asks for and will never get, given the parameters, in words. Raises ConfigError (parameters)."""
     open: Callable[[Mapping[str, Json], Mapping[str, str]], Engine]
     """The engine, from its parameters and the values of its credentials (parameter to value). Raises ConfigError."""
+    fits: Callable[[Plan], None] = _fits
+    """What does not go together with the rest of the plan (its root, its secrets). Raises ConfigError."""
+    notes: Callable[[Mapping[str, Json]], Sequence[str]] = _nothing_to_say
+    """What has to be said aloud before this engine is used, as that a certificate is not checked."""
+    mount: Callable[[Mapping[str, Json]], str | None] = _same_path
+    """The shared root as workloads see it; None: at the path that it has here."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gate.bootstrap import exits
 from gate.contracts import Capabilities, Engine, Phase, Scope
-from gate.engines import capabilities_of
+from gate.engines import KINDS, capabilities_of
 from gate.errors import EngineAuthError, EngineRefused, EngineUnreachable, WorkloadNotFound
 from gate.machines.observations import BlindKind
 from gate.plan import identity
@@ -20,13 +20,23 @@ from gate.simulate.clock import SimClock
 from gate.simulate.engine import CAPABILITIES
 from gate.simulate.faults import PATIENCE, Blind, FaultyEngine
 from tests.conformance.engine_worlds import RUN, Job, Scenario, World, ended, in_phase, listed, scope, until
+from tests.conformance.engine_worlds_safe import run_safe
+from tests.conformance.engine_worlds_slurm import run_slurm
 
+WORLDS: dict[str, Callable[[Scenario, Path], None]] = {**RUN, "safe": run_safe}
+"""Engines that anybody can start."""
+REAL: dict[str, Callable[[Scenario, Path], None]] = {"slurm": run_slurm}
+"""Engines that need a cluster: `make test-engines`."""
 Run = Callable[[Scenario], None]
 
 
-@pytest.fixture(params=sorted(RUN))
+@pytest.fixture(params=[*sorted(WORLDS), *(pytest.param(kind, marks=pytest.mark.engines) for kind in sorted(REAL))])
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
-    return lambda scenario: RUN[request.param](scenario, tmp_path)
+    """Runs a scenario in a world of each kind; a real engine is brought up by the fixture of its own name."""
+    if request.param in WORLDS:
+        return lambda scenario: WORLDS[request.param](scenario, tmp_path)
+    request.getfixturevalue(request.param)
+    return lambda scenario: REAL[request.param](scenario, tmp_path)
 
 
 # --- create and list ---------------------------------------------------------------------------------
@@ -60,12 +70,13 @@ def test_lists_are_scoped(run: Run) -> None:
         async def names(where: Scope) -> set[str]:
             return {workload.name for workload in await listed(world, engine, where)}
 
-        assert await names(Scope("local/test", "g")) == {ours.name, others.name}
-        assert await names(Scope("local/test", "g", ref="refs/heads/a")) == {ours.name}
-        assert await names(Scope("local/test", "g", tag=others.tag)) == {others.name}
-        assert await names(Scope("local/test", "g", ref="refs/heads/a", tag=others.tag)) == set()
+        repository = ours.repository
+        assert await names(Scope(repository, "g")) == {ours.name, others.name}
+        assert await names(Scope(repository, "g", ref="refs/heads/a")) == {ours.name}
+        assert await names(Scope(repository, "g", tag=others.tag)) == {others.name}
+        assert await names(Scope(repository, "g", ref="refs/heads/a", tag=others.tag)) == set()
         assert await names(Scope("local/other", "g")) == set()
-        assert await names(Scope("local/test", "other")) == set()
+        assert await names(Scope(repository, "other")) == set()
 
     run(scenario)
 
@@ -173,9 +184,13 @@ def test_what_does_not_fit_is_pending_with_its_place(run: Run) -> None:
         await world.occupy(engine)
         first, second = world.request(Job(gpus=1)), world.request(Job(gpus=1))
         ids = [await engine.create(first), await engine.create(second)]
-        found = [await engine.get(each) for each in ids]
-        assert [each.phase for each in found] == [Phase.PENDING, Phase.PENDING]
-        assert [each.queue_position for each in found] == [1, 2]
+
+        async def placed() -> bool:
+            found = [await engine.get(each) for each in ids]
+            assert [each.phase for each in found] == [Phase.PENDING, Phase.PENDING]
+            return [each.queue_position for each in found] == [1, 2]
+
+        await until(world, placed, engine.capabilities.list_lag + 5)
 
     run(scenario)
 
@@ -340,7 +355,7 @@ NAMES = st.text(st.sampled_from("abcXYZ019-_./ äß🙂"), min_size=1, max_size=
 TAGS = st.text(st.sampled_from("abcdefghijklmnopqrstuvwxyz234567"), min_size=10, max_size=10)
 
 
-@pytest.mark.parametrize("capabilities", [capabilities_of("local"), CAPABILITIES], ids=["local", "simulated"])
+@pytest.mark.parametrize("capabilities", [*map(capabilities_of, KINDS), CAPABILITIES], ids=[*KINDS, "simulated"])
 @given(first=st.tuples(NAMES, NAMES, TAGS), second=st.tuples(NAMES, NAMES, TAGS))
 def test_names_are_valid_and_unique(
     capabilities: Capabilities, first: tuple[str, str, str], second: tuple[str, str, str]

@@ -1,0 +1,1 @@
+"""Workloads as Slurm jobs."""

@@ -1,0 +1,5 @@
+"""Real clusters for the suites here."""
+
+from tests.clusters.slurm import slurm
+
+__all__ = ["slurm"]
