@@ -96,8 +96,9 @@ class Round:
             return ""
         if self._late and (failed := await self._mind_newer(wanted, notes)):
             return failed
-        pace.room -= len(others)
-        return await self._post([s for s in (*final, *others) if s.context not in self._taken], write, notes)
+        failed = await self._post([s for s in (*final, *others) if s.context not in self._taken], write, notes)
+        pace.room -= sum(self.outbox.stage_of(status) == "confirmed" for status in others)
+        return failed
 
     async def _post(self, due: list[CommitStatus], write: Write, notes: list[str]) -> str:
         self.outbox = replace(self.outbox.with_(due, "intended"), read_back=False)
