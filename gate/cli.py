@@ -35,6 +35,7 @@ COMMANDS: dict[str, Entry] = {
     "init": Entry("init", "Write a commented gate.yaml to start from."),
     "plan": Entry("plan", "Show what would run: legs, prompts, artifact, the ladder of deadlines."),
     "schema": Entry("schema", "Print the JSON Schema of gate.yaml."),
+    "scope": Entry("scope", "Say what a change costs: every leg, the fast ones, or none."),
     "dispatch": Entry("dispatch", "Make or continue a run: stage, verify, launch."),
     "supervise": Entry(None, "Inside a workload: hold its processes, its time-out and its exit code."),
     "bootstrap": Entry(None, "Inside a workload: drive its legs from set-up to a finished state file."),

@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("gate.machines", "gate.adapters"),
     ("gate.rundir", "gate.agents"),
     ("gate.bootstrap", "gate.plan"),
-    ("gate.engines", "gate.sandboxes", "gate.reap", "gate.scope"),
+    ("gate.engines", "gate.sandboxes", "gate.reap", "gate.scope", "gate.github"),
     ("gate.dispatch", "gate.report"),
     ("gate.poll",),
     ("gate.report.html",),
