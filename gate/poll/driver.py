@@ -181,7 +181,8 @@ class _Poller:
                 await self._tick(session, engine, newer)
             durable = await session.flush()
             now = await session.now()
-            self.publishing.changed(session.state, now)
+            if session.decided is None:  # else once, with the decision: an edit of the report less
+                self.publishing.changed(session.state, now)
             await self._telling.tick(session.state, now)
             if durable and (end := await self._conclude(session)) is not None:
                 return end

@@ -7,12 +7,12 @@ import pytest
 
 from gate.contracts import Comment, CommitStatus, NewerRun, Place
 from gate.documents import encode
+from gate.errors import StoreError
 from gate.machines.observations import CancelSeen, SupersedeSeen
 from gate.publish.publisher import GitHubPublisher
 from gate.publish.site import Site
 from gate.publish.sticky import LIMIT, marker_in
 from gate.rundir import journal, layout
-from gate.rundir.files import StoreError
 from gate.simulate.clock import SimClock
 from gate.simulate.life import survived
 from gate.simulate.store import MemoryStore
