@@ -13,7 +13,7 @@ from gate.agents.scenario import STEPS
 from gate.machines.verdict import Outcome, Reason
 
 ROOT = Path(__file__).parents[1]
-DOCS = sorted(ROOT.glob("docs/*.md"))
+DOCS = sorted(ROOT.glob("docs/**/*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS, *sorted(ROOT.glob("examples/*/README.md"))]
 ROW = re.compile(r"^\| `(?P<reason>[a-z_]+)` \| (?P<outcome>[A-Z_]+) \| (?P<meaning>[^|]+) \|", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?://|#)(?P<target>[^)#]+)")

@@ -23,7 +23,7 @@ from gate.dispatch.runid import run_id
 from gate.dispatch.staging import FileStaging
 from gate.dispatch.twin import refuse, twins
 from gate.dispatch.world import DispatchWorld, Order
-from gate.engines import KINDS, capabilities_of, check_fit
+from gate.engines import KINDS, capabilities_of, check_fit, seen_by_workloads
 from gate.plan.capabilities import check_capabilities
 from gate.plan.model import ArtifactPlan, Plan
 from gate.plan.resolve import Choice, resolve
@@ -105,7 +105,7 @@ async def carry_out(ready: Ready, engine: Engine, secrets: Mapping[str, str]) ->
         files=FileLegFiles(ready.path),
         staging=FileStaging(ready.path, ready.reused.origin if ready.reused else {}),
         secrets=secrets,
-        run_dir=str(ready.path),
+        run_dir=seen_by_workloads(plan, ready.path),
         ci=ci(os.environ),
         say=say,
         reap_stale=lambda: _reap_stale(ready, engine, clock, twin_runs),

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from gate import bugs
+from gate.commands.telling import say
 from gate.contracts import Engine
-from gate.engines import credentials_of, open_engine
+from gate.engines import credentials_of, notes_of, open_engine
 from gate.plan.model import Plan
 from gate.plan.secrets import needed, resolve
 
@@ -22,6 +23,8 @@ def leg_secrets(plan: Plan) -> Mapping[str, str]:
 @asynccontextmanager
 async def engine_of(plan: Plan) -> AsyncIterator[Engine]:
     """The plan's engine, closed at the end. Raises CapabilityError, ConfigError, SecretError (its credentials)."""
+    for note in notes_of(plan.engine):
+        say(f"note: {note}")
     credentials = credentials_of(plan.engine, plan.secrets)
     bugs.hide(credentials)
     engine = open_engine(plan.engine, credentials)

@@ -33,7 +33,8 @@ version: 1
 gate: demo
 artifact: none
 root: runs
-engine: {{kind: safe, url: "{url}", workspace: ws, api_key: SAFE_KEY, image: img, list_lag: 500ms, python: {sys.executable}}}
+engine:
+  {{kind: safe, url: "{url}", workspace: ws, api_key: SAFE_KEY, image: img, list_lag: 500ms, python: {sys.executable}}}
 secrets: {{SAFE_KEY: {{env: SAFE_KEY}}, LEG_KEY: {{env: LEG_KEY}}}}
 keep_on_fail: 0
 budgets: {{interval: 200ms, queue: 20s}}
