@@ -137,8 +137,31 @@ def test_a_refusal_says_the_servers_words_and_reaps_nothing(place: Place) -> Non
 
 
 def test_reap_ends_what_a_dispatcher_left(place: Place) -> None:
-    place.write("  a: {run: sleep 100, budget: 2m}\n")
+    place.write("  a: {run: sleep 100, secrets: [LEG_KEY], budget: 2m}\n")
     assert place.gate("dispatch", "--run", "r1").returncode == 0
     assert len(place.safe.live()) == 1
     done = place.gate("reap", "--run", "r1")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_legs_of_a_shared_workload_find_their_own_card_and_no_other(place: Place) -> None:
+    leg = """  {name}:
+    run: |
+      env | grep -q GATE_LEG_ && env | grep GATE_LEG_ | grep -qv GATE_LEG_ROOT && exit 1
+      echo "$GATE_CONTAINER_DEVICES" > "$HOME_OF_TEST/{name}"
+      python3 leg.py
+    files: [leg.py]
+    secrets: [LEG_KEY]
+    budget: 1m
+    env: {{HOME_OF_TEST: "{home}"}}
+"""
+    place.write("".join(leg.format(name=name, home=place.path) for name in ("a", "b")))
+    text = (place.path / "gate.yaml").read_text()
+    shared = 'legs: "*", shared: true, resources: {cpus: 2, memory: 2Gi, gpus: 2, privileged: true}'
+    text = text.replace('legs: "*", resources: {cpus: 1, memory: 1Gi}', shared)
+    (place.path / "gate.yaml").write_text(text)
+    done = place.gate("run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(place.safe.jobs) == 1
+    found = [(place.path / name).read_text().strip() for name in ("a", "b")]
+    assert found == ["/dev/kfd /dev/dri/renderD128", "/dev/kfd /dev/dri/renderD136"]
