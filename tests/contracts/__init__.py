@@ -1,0 +1,1 @@
+"""Descriptions of other programs' APIs, which tests hold both sides of a conversation to."""
