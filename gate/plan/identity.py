@@ -20,7 +20,7 @@ ENV_STATE_FILE = "GATE_STATE_FILE"
 ENV_ARTIFACT = "GATE_ARTIFACT"
 ENV_GPU = "GATE_GPU"
 ENV_LEG_SHARE = "GATE_LEG_"
-"""`GATE_LEG_2_CONTAINER_CPUS` of a shared workload is `GATE_CONTAINER_CPUS` of the leg at position 2, and of no other."""
+"""`GATE_LEG_2_CONTAINER_CPUS` of a shared workload is `GATE_CONTAINER_CPUS` of its leg at position 2 and no other."""
 
 
 def tag(repository: str, gate: str, version: str, run: str, attempt: int) -> str:
