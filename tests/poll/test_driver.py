@@ -236,7 +236,7 @@ def test_an_outage_that_lasts_ends_as_not_measured() -> None:
 
         async def gone(number: int) -> None:
             if number > 2:
-                raise EngineUnreachable("connection refused")
+                raise EngineUnreachable("connection refused", kind="refused")
 
         scene.engine.on_list = gone
         scene.pointer("a")
