@@ -191,7 +191,7 @@ def test_the_comment_holds_anything_and_keeps_its_size() -> None:
     ],
 )
 def test_options_that_are_none(key: str, value: object) -> None:
-    (problem,) = problems_of({key: value}, "engine slurm")  # type: ignore[dict-item]
+    (problem,) = problems_of({key: value}, "engine slurm")
     assert problem.startswith(f"engine slurm: {key} is ")
 
 
